@@ -25,9 +25,7 @@ from cs.domain.stages.work import Alive, Outcome
 from cs.postgres.pool import open_pool
 from cs.settings import Settings
 from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
-from harness.servers.databases import new_database
-from postgres.migrated import migrated
-from system.older_keys.forms import OnDatabases
+from system.older_keys.forms import OnDatabases, on_new_databases
 
 OTHERS = ("cs.outcomes.v1", "cs.dead-letters.v1", "cs.events.v1")
 FORGED = Outcome(
@@ -36,13 +34,9 @@ FORGED = Outcome(
 
 
 @pytest.fixture
-async def form(tmp_path: Path, postgres: str, database: str) -> AsyncIterator[OnDatabases]:
-    async with (
-        new_database(postgres) as keys,
-        migrated(database),
-        migrated(keys, "keys"),
-    ):
-        yield OnDatabases(database, keys, tmp_path)
+async def form(tmp_path: Path, postgres: str) -> AsyncIterator[OnDatabases]:
+    async with on_new_databases(postgres, tmp_path) as form:
+        yield form
 
 
 async def reported(role: RunningRole, field: str) -> Any:

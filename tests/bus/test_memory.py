@@ -30,7 +30,7 @@ async def test_what_a_leaving_member_did_not_finish_goes_to_one_that_waits(
         assert values(await waiting) == [b"1", b"2"]
 
 
-async def test_a_group_it_was_never_told_of_gets_what_comes_after_it_joined(
+async def test_a_new_group_gets_records_published_after_it_joined(
     bus: Bus,
 ) -> None:
     await publish(bus, b"before")

@@ -19,7 +19,7 @@ GIVEN = "given"
 FORMS = [GIVEN] if URLS in os.environ else os.environ.get(FORM, "embedded cluster").split()
 #: Without `CS_CONFORMANCE` a cluster is tested with these files, in which time is not moved:
 #: over several processes that takes real time, ten minutes for all.
-ON_A_CLUSTER = {"test_body.py", "test_domains.py", "test_http.py"}
+ON_A_CLUSTER = {"test_body.py", "test_http.py"}
 MOVING = {"fresh", "records"}
 collect_ignore = ["sandboxes.py"] if FORMS == [GIVEN] else []  # needs the service at hand
 

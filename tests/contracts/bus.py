@@ -113,7 +113,7 @@ class BusContract:
 
         assert sorted(done) == sorted(sent)
 
-    async def test_who_leaves_waits_for_what_is_in_hand_if_asked_to(self, bus: Bus) -> None:
+    async def test_leaving_waits_for_work_in_hand_if_asked_to(self, bus: Bus) -> None:
         await publish(bus, b"1", b"2")
         leaving = asyncio.Event()
 
@@ -133,7 +133,7 @@ class BusContract:
         async with bus.subscribe(TOPIC, group="a") as records:
             assert values(await take(records, 1)) == [b"2"]
 
-    async def test_who_leaves_waits_no_longer_than_asked_to(self, bus: Bus) -> None:
+    async def test_leaving_waits_no_longer_than_asked_to(self, bus: Bus) -> None:
         await publish(bus, b"1")
 
         async with asyncio.timeout(20):
@@ -149,8 +149,8 @@ class BusContract:
         try:
             async with bus.subscribe(TOPIC, group="a"):
                 raise error
-        except LookupError as told:
-            seen = told
+        except LookupError as raised:
+            seen = raised
 
         assert seen is error
 

@@ -1,12 +1,10 @@
 """What a rebuild does next to running views, and several versions in one place."""
 
-import asyncio
 import dataclasses
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +24,13 @@ from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
 from cs.projections.rebuild import (
     NotReplayable,
-    ReplayProgress,
     ReplaySummary,
     RowDifference,
     ViewRebuild,
 )
-from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES
 from cs.projections.table import Projection, SealBody, Table
-from cs.projections.usage import USAGE
 from cs.projections.views import Views
-from cs.runtime.coordination import Broadcast
 from harness.places import Place, sql, views_in
 from projections.history import DONE, issued, write
 
@@ -53,7 +47,6 @@ class Running:
     tables: Callable[[], Awaitable[Sequence[str]]]
     opened: Callable[..., AbstractAsyncContextManager[Views]]
     history: History = field(default_factory=History)
-    told: list[ReplayProgress] = field(default_factory=list)
 
     async def fill(self) -> None:
         await write(self.history.log)
@@ -65,7 +58,7 @@ class Running:
             self.running,
             self.history.keys,
             projections(),
-            progress=self.told.append,
+            progress=lambda _: None,
             pause=lambda _: 0.0,
         )
 
@@ -164,8 +157,8 @@ async def here(place: Place) -> AsyncIterator[Running]:
 
 
 async def test_right_views_are_left_as_they_are(here: Running) -> None:
-    before, told = await here.tables(), list[int]()
-    here.running.on_replaced(lambda: told.append(1))
+    before, replaced = await here.tables(), list[int]()
+    here.running.on_replaced(lambda: replaced.append(1))
 
     found = await here.run()
 
@@ -175,7 +168,7 @@ async def test_right_views_are_left_as_they_are(here: Running) -> None:
     rows = await here.history.replayed()
     assert found.rows == {name: len(each) for name, each in rows.items() if each}
     assert found.position == await here.history.log.head()
-    assert told == []
+    assert replaced == []
     assert await here.tables() == before
 
 
@@ -216,65 +209,24 @@ async def test_views_move_on_before_and_after(here: Running) -> None:
     assert (await here.run()).kept == "equal"
 
 
-async def test_a_reader_is_woken_once(here: Running) -> None:
+async def test_a_reader_is_woken_once(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cs.projections.sqlite.LOOK_S", 0.01)
+    monkeypatch.setattr("cs.projections.postgres.POLL_S", 0.01)
     await here.execute(HARM["changed"][0])
     async with here.opened() as reader:
-        follower, told = ViewFollower(here.history.log, reader), list[int]()
-        reader.on_replaced(lambda: told.append(1))
+        follower, replaced = ViewFollower(here.history.log, reader), list[int]()
+        reader.on_replaced(lambda: replaced.append(1))
         await follower.catch_up()
         await here.run(switch=False)
         await follower._look()
-        assert told == []
+        assert replaced == []
 
         await here.run()
 
         await follower._look()
         await follower._look()
-        assert told == [1]
+        assert replaced == [1]
         assert await here.history.rows(reader) == await here.history.replayed()
-
-
-async def test_views_that_are_written_and_read_all_the_time_are_healed(here: Running) -> None:
-    await here.execute(HARM["changed"][0])
-    history, ended = here.history, asyncio.Event()
-    runner = ViewRunner(history.log, here.running, history.keys)
-    await runner.catch_up()
-    told = asyncio.Event()
-    here.running.on_replaced(told.set)
-    reads, was_read = 0, Broadcast()
-
-    async def write_on() -> None:
-        for number in count():
-            read_again = was_read.upcoming()
-            if ended.is_set():
-                return
-            await history.log.append([Append(f"key-{number}", NO_STREAM, [issued()])])
-            await read_again.wait()
-
-    async def read_on() -> None:
-        nonlocal reads
-        while not ended.is_set():
-            row = await here.running.get(USAGE, "two", 1)
-            assert row is not None
-            assert row.used == 1
-            reads += 1
-            was_read.notify_all()
-        was_read.notify_all()
-
-    async with asyncio.TaskGroup() as tasks:
-        following = tasks.create_task(runner.run())
-        tasks.create_task(write_on())
-        tasks.create_task(read_on())
-        found = await here.run()
-        await told.wait()
-        ended.set()
-        await runner.reached(await history.log.head())
-        following.cancel()
-
-    assert found.switched
-    assert found.different == {"usage": 1}
-    assert reads
-    assert await here.is_as_the_log_says()
 
 
 async def test_running_views_that_are_behind_the_log_are_no_hindrance(here: Running) -> None:
@@ -289,7 +241,7 @@ async def test_running_views_that_are_behind_the_log_are_no_hindrance(here: Runn
     assert await here.is_as_the_log_says()
 
 
-async def test_views_emptied_meanwhile_are_left_to_who_keeps_them(here: Running) -> None:
+async def test_views_emptied_meanwhile_are_left_to_their_runner(here: Running) -> None:
     await here.execute(HARM["changed"][0])
 
     with pytest.raises(NotReplayable, match="rebuilt meanwhile"):
@@ -312,7 +264,7 @@ async def test_what_a_damaged_log_does_not_say_any_more_stays(here: Running) -> 
     assert await here.history.rows(here.running) == before
 
 
-async def test_who_is_only_known_from_before_stays(here: Running) -> None:
+async def test_people_whose_keys_are_lost_stay(here: Running) -> None:
     before = await here.history.rows(here.running)
     del here.history.keys._keys[f"{DONE}.1#p1"]
 
@@ -358,7 +310,7 @@ async def test_rows_are_compared_in_pages(
     assert await here.is_as_the_log_says()
 
 
-async def test_nobody_is_shown_in_a_difference(here: Running) -> None:
+async def test_no_person_is_shown_in_a_difference(here: Running) -> None:
     await here.execute("DELETE FROM {results}")
 
     found = await here.run(switch=False)
@@ -424,7 +376,7 @@ async def test_a_build_that_was_cut_short_goes_on_where_it_was(here: Running) ->
     assert min(applied) >= 10
 
 
-async def test_tables_that_nobody_used_for_the_grace_are_dropped(
+async def test_tables_that_no_process_used_for_the_grace_are_dropped(
     here: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = len(await here.tables())

@@ -28,7 +28,7 @@ from cs.directory.store import (
 )
 from cs.runtime.private_files import DeletedDataRemains
 from harness.manual_clock import ManualClock
-from harness.places import Place, directory_in, kinds, open_database, sql, stored_bytes
+from harness.places import Place, directory_in, open_database, sql, stored_bytes
 
 FILE, TABLE = "directory.db", "directory_person"
 DAY = date(2026, 11, 1)
@@ -72,9 +72,6 @@ async def put(directory: PeopleDirectory, *people: DirectoryPerson) -> Changes:
 
 def of(person: DirectoryPerson) -> str:
     return index(person).prints[0]
-
-
-kind = kinds("sqlite", "postgres")
 
 
 @pytest.fixture

@@ -163,7 +163,7 @@ async def test_a_request_with_an_idempotency_key_is_charged_once_whatever_is_los
 
 
 @SIDES
-@pytest.mark.parametrize("number", range(1, 10))
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 9])
 async def test_whichever_commit_loses_its_answer_a_search_ends_and_is_charged_once(
     tmp_path: Path, side: Side, number: int
 ) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from contracts.event_log import units
 from cs.domain.brand.events import ContactsDiscovered, LookupFinished
-from cs.domain.key import SearchAdmitted
-from cs.eventlog.port import NO_EVENT, NO_STREAM, NOBODY, Append, EventLog, EventNeeds
+from cs.eventlog.port import NO_STREAM, NOBODY, Append, EventLog
 from domain.acme_run import AcmeRun
 from harness.memory_keys import MemoryKeyStore
 from harness.places import Place, log_in, streams_of
@@ -69,7 +68,7 @@ async def blind(place: Place, keys: MemoryKeyStore) -> AsyncIterator[Any]:
         yield log
 
 
-async def test_all_who_follow_read_an_event_once(reader: Counted) -> None:
+async def test_all_followers_read_an_event_once(reader: Counted) -> None:
     pages = await asyncio.gather(*(reader.log.tail(0, 1_000, NOBODY) for _ in range(3)))
     again = await reader.log.tail(5, 1_000, NOBODY)
 
@@ -78,21 +77,7 @@ async def test_all_who_follow_read_an_event_once(reader: Counted) -> None:
     assert reader.pages == 1
 
 
-async def test_what_is_not_wanted_is_not_decoded(reader: Counted) -> None:
-    only = EventNeeds(frozenset({SearchAdmitted}))
-
-    found = await reader.log.tail(0, 1_000, only)
-
-    whole = await reader.log.tail(0, 1_000)
-    assert [r.position for r in found] == [r.position for r in whole]
-    assert [r.stream for r in found] == [r.stream for r in whole]
-    for each, full in zip(found, whole, strict=True):
-        wanted = isinstance(full.event, SearchAdmitted)
-        assert each.event == (full.event if wanted else NO_EVENT)
-    assert reader.pages == 1
-
-
-async def test_who_is_not_wanted_stays_sealed(blind: Any) -> None:
+async def test_people_that_are_not_wanted_stay_sealed(blind: Any) -> None:
     found = await blind.tail(0, 1_000, NOBODY)
 
     people = [r.event for r in found if isinstance(r.event, ContactsDiscovered)]
@@ -103,7 +88,7 @@ async def test_who_is_not_wanted_stays_sealed(blind: Any) -> None:
     assert NAME not in repr(found)
 
 
-async def test_a_process_that_opens_nobody_holds_nobody(blind: Any) -> None:
+async def test_a_process_that_opens_no_person_holds_none(blind: Any) -> None:
     blind.wanted = NOBODY
     streams = streams_of(blind)
 

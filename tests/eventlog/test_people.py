@@ -178,7 +178,7 @@ async def test_a_value_without_an_id_that_does_not_open_is_reported_as_that(
 # No key for nothing.
 
 
-async def test_who_reads_as_erased_is_never_given_a_key_again(
+async def test_an_erased_person_is_never_given_a_key_again(
     log: Log, keys: MemoryKeyStore
 ) -> None:
     finished = golden_event("brand.lookup-finished.v1")

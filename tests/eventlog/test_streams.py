@@ -47,22 +47,6 @@ async def _issue(log: MemoryEventLog, key_id: str = "a") -> None:
     await log.append([Append(f"key-{key_id}", NO_STREAM, [ISSUED])])
 
 
-async def test_a_change_is_decided_and_stored(log: MemoryEventLog) -> None:
-    await _issue(log)
-
-    events, position = await Streams(log).change("key-a", grant(3), caused_by=StartCause())
-
-    assert (events, position) == ((QuotaGranted(units=3, at=AT),), 2)
-    assert [r.event for r in await log.tail(1)] == list(events)
-
-
-async def test_a_refusal_stores_nothing(log: MemoryEventLog) -> None:
-    with pytest.raises(Refusal):
-        await Streams(log).change("key-never", grant(1), caused_by=StartCause())
-
-    assert await log.head() == 0
-
-
 async def test_what_another_process_stored_is_part_of_every_decision(
     log: MemoryEventLog,
 ) -> None:
@@ -110,7 +94,7 @@ class Contended(MemoryEventLog):
         raise WrongExpectedVersion(appends[0].stream, 0, 1)
 
 
-async def test_whoever_loses_every_race_hears_it_in_the_end(
+async def test_losing_every_race_is_reported_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(streams, "RETRY_FOR_S", 0.01)
@@ -199,7 +183,7 @@ class Paged(MemoryEventLog):
         self.turns += 1
 
 
-async def test_many_who_ask_at_once_for_a_stream_not_kept_have_it_folded_once() -> None:
+async def test_callers_at_once_have_a_stream_folded_once() -> None:
     log = Counting(MemoryKeyStore())
     await _issue(log)
     await Streams(log).change("key-a", grant(5), caused_by=StartCause())
@@ -246,7 +230,7 @@ class Held(MemoryEventLog):
         return found
 
 
-async def test_who_read_earlier_and_comes_later_takes_nothing_back() -> None:
+async def test_an_older_read_that_ends_later_replaces_nothing_newer() -> None:
     log = Held()
     await _issue(log)
     folded = Streams(log)
@@ -262,7 +246,7 @@ async def test_who_read_earlier_and_comes_later_takes_nothing_back() -> None:
     assert folded._cache["key"]["key-a"].state.quota == 5
 
 
-async def test_whoever_holds_a_stream_is_alone_and_nothing_is_kept_of_it_after(
+async def test_one_caller_at_a_time_holds_a_stream_and_the_lock_is_dropped_afterwards(
     log: MemoryEventLog,
 ) -> None:
     folded, inside, most = Streams(log), 0, 0
@@ -331,7 +315,7 @@ async def test_if_one_of_them_is_refused_nothing_is_stored(log: MemoryEventLog) 
     assert await log.head() == 1
 
 
-async def test_somebody_who_has_no_key_any_more_is_read_as_they_were_stored() -> None:
+async def test_a_person_without_a_key_is_read_as_stored() -> None:
     """What this process was given is not what it remembers of them."""
     keys = MemoryKeyStore()
     log, lookup = MemoryEventLog(keys), "brand-1.1-x"

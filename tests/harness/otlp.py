@@ -2,6 +2,7 @@
 
 import gzip
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -41,19 +42,23 @@ class Receiver:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def wait_for(self, *names: str) -> list[ReceivedSpan]:
-        """Return all that arrived, once a span of each of *names* did, and every parent."""
+        """Return the spans of the first trace with one of each of *names*, and every parent."""
 
-        def there() -> bool:
-            parents = {span.parent for span in self.spans} - {""}
-            return set(names) <= {span.name for span in self.spans} and parents <= {
-                span.id for span in self.spans
-            }
+        def whole() -> list[ReceivedSpan] | None:
+            traces = defaultdict[str, list[ReceivedSpan]](list)
+            for span in self.spans:
+                traces[span.trace].append(span)
+            for spans in traces.values():
+                parents = {span.parent for span in spans} - {""}
+                if parents <= {s.id for s in spans} and {*names} <= {s.name for s in spans}:
+                    return spans
+            return None
 
         with self.changed:
-            if not self.changed.wait_for(there, ARRIVE_S):
+            if (found := self.changed.wait_for(whole, ARRIVE_S)) is None:
                 missing = set(names) - {span.name for span in self.spans}
                 raise AssertionError(f"never arrived: {sorted(missing)}")
-            return list(self.spans)
+            return found
 
     def wait_for_all(self, many: int) -> list[ReceivedSpan]:
         """Return all that arrived, once they are *many*."""

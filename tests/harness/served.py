@@ -1,7 +1,6 @@
 """A whole service as a process, `cs serve`, and callers of it."""
 
 import re
-import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -124,9 +123,6 @@ class Served(ServiceProcess):
         """Run ``cs`` with *words*, while the service runs; return what it prints."""
         return cs(*words, f"--data-dir={self.folder}")
 
-    def stored_topics(self) -> list[str]:
-        return stored_topics(self.folder)
-
 
 def served(folder: Path, *options: str, **settings: str) -> Served:
     """Return a service on the sandbox, for a ``with``."""
@@ -136,10 +132,3 @@ def served(folder: Path, *options: str, **settings: str) -> Served:
 def cs(*words: str) -> str:
     """Run the command, which must succeed; return what it prints."""
     return run_command(words, environment()).stdout
-
-
-def stored_topics(folder: Path) -> list[str]:
-    """Return the topics of the log's events, in order, as another process sees them."""
-    with sqlite3.connect(f"file:{folder / 'log.db'}?mode=ro", uri=True) as log:
-        rows = log.execute("SELECT topic FROM stored_events ORDER BY rowid").fetchall()
-    return [topic for (topic,) in rows]

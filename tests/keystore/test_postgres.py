@@ -18,11 +18,11 @@ async def keys(pool: Any) -> AsyncIterator[KeyStore]:
 
 
 async def test_a_destroyed_key_is_gone_also_next_to_a_transaction_that_could_have_seen_it(
-    keys: KeyStore, pool: Any, database: str
+    keys: KeyStore, pool: Any, migrated: str
 ) -> None:
     await keys.ensure(["a", "b"])
     wrapped = await pool.fetchval("SELECT wrapped FROM data_key WHERE name = 'a'")
-    older = await asyncpg.connect(database)
+    older = await asyncpg.connect(migrated)
     try:
         async with older.transaction(isolation="repeatable_read"):
             await older.fetch("SELECT * FROM master")
@@ -57,12 +57,12 @@ async def test_what_an_erasure_that_was_cut_off_replaced_is_dropped_by_the_next(
 
 
 async def test_keys_are_found_and_made_while_an_erasure_waits_for_a_long_transaction(
-    keys: KeyStore, pool: Any, database: str
+    keys: KeyStore, pool: Any, migrated: str
 ) -> None:
     """A dump reads for minutes; who destroys waits for it, and nobody waits for him."""
     names = [f"k{n}" for n in range(100)]
     made = await keys.ensure(names)
-    dump = await asyncpg.connect(database)
+    dump = await asyncpg.connect(migrated)
     try:
         async with dump.transaction(isolation="repeatable_read"):
             await dump.fetch("SELECT * FROM data_key LIMIT 1")
@@ -126,13 +126,13 @@ async def test_a_store_that_is_away_says_so(keys: KeyStore, pool: Any) -> None:
 
 
 async def test_a_role_without_rights_on_the_key_store_reads_nothing(
-    keys: KeyStore, pool: Any, database: str
+    keys: KeyStore, pool: Any, migrated: str
 ) -> None:
     await keys.ensure(["a"])
     await pool.execute("CREATE ROLE stage_worker LOGIN")
     try:
-        host = database.replace("//cs@", "//stage_worker@")
-        assert host != database
+        host = migrated.replace("//cs@", "//stage_worker@")
+        assert host != migrated
         connection = await asyncpg.connect(host)
         try:
             with pytest.raises(asyncpg.InsufficientPrivilegeError):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.places import open_database
 from outside.loopback_web import Web, WebRequest, reply, serve
 
 HERE = Path(__file__).parent
@@ -84,12 +83,11 @@ async def killed_before_storing(*words: str) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def where(request: pytest.FixtureRequest, tmp_path: Path, database: str) -> str:
+def where(request: pytest.FixtureRequest, tmp_path: Path, migrated: str) -> str:
     """Where the register of the workers is."""
     if request.param == "sqlite":
         return str(tmp_path / "calls.db")
-    async with open_database(database, "stages"):
-        return database
+    return migrated
 
 
 async def test_a_call_under_way_when_its_worker_was_killed_is_not_made_again(

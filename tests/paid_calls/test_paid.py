@@ -4,7 +4,6 @@ import asyncio
 import stat
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from cs.assembly.plugins import open_plugins
 from cs.domain.contact import BrandFacts
 from cs.metrics.metrics import Metrics
 from cs.outside.port import Forbidden, Unreachable
-from cs.paid_calls.current_work import CURRENT_LOOKUP, set_current_lookup
+from cs.paid_calls.current_work import set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.problems import NotSentProblem, ProblemKind
 from cs.paid_calls.register import (
@@ -65,14 +64,14 @@ class Held:
     """A provider that answers when its test lets it."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
-    told: asyncio.Event = field(default_factory=asyncio.Event)
+    let: asyncio.Event = field(default_factory=asyncio.Event)
     times: int = 0
 
     async def __call__(self, key: str) -> bytes:
         del key
         self.times += 1
         self.asked.set()
-        await self.told.wait()
+        await self.let.wait()
         return b"said"
 
 
@@ -107,7 +106,7 @@ def paid(register: CallRegister) -> PaidCalls:
     return PaidCalls(register)
 
 
-async def test_the_second_attempt_hears_the_first_one_s_answer(paid: PaidCalls) -> None:
+async def test_a_second_attempt_gets_the_answer_of_the_first(paid: PaidCalls) -> None:
     provider = saying(b"said")
 
     with set_current_lookup("brand-a.1"):
@@ -128,20 +127,7 @@ async def test_outside_a_lookup_nothing_is_remembered(paid: PaidCalls) -> None:
     assert len(set(provider.keys)) == 3
 
 
-async def test_tasks_started_within_work_for_the_same_lookup_and_others_do_not() -> None:
-    async def seen() -> str | None:
-        return CURRENT_LOOKUP.get()
-
-    with set_current_lookup("brand-a.1"):
-        within = asyncio.create_task(seen())
-        with set_current_lookup("brand-b.1"):
-            assert await seen() == "brand-b.1"
-    after = asyncio.create_task(seen())
-
-    assert (await within, await after) == ("brand-a.1", None)
-
-
-async def test_who_comes_while_the_call_is_under_way_waits_for_its_answer(
+async def test_a_call_that_is_under_way_is_waited_for(
     paid: PaidCalls,
 ) -> None:
     provider = Held()
@@ -149,7 +135,7 @@ async def test_who_comes_while_the_call_is_under_way_waits_for_its_answer(
     with set_current_lookup("brand-a.1"):
         asking = [asyncio.create_task(paid.once("acme", "Ada", provider)) for _ in range(5)]
     await provider.asked.wait()
-    provider.told.set()
+    provider.let.set()
 
     assert await asyncio.gather(*asking) == [b"said"] * 5
     assert provider.times == 1
@@ -186,81 +172,45 @@ async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
     assert len(provider.keys) == 1
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        Unreachable("timeout"),
-        Unreachable("protocol"),
-        Unreachable("too-large"),
-        Unreachable("tls"),
-        ConnectionResetError(),
-        ValueError("a bug after the answer"),
-    ],
-    ids=str,
-)
-async def test_a_call_that_may_have_been_charged_is_not_repeated(
-    paid: PaidCalls, error: Exception
+CHARGED, SENT, UNSENT = {"made": 1}, {"made": 1, "not_charged": 1}, dict[str, int]()
+#: What a call ends with, and what is counted of it; only one that may have been charged is not
+#: repeated.
+FAILURES: list[tuple[Exception, dict[str, int]]] = [
+    (Unreachable("timeout"), CHARGED),
+    (Unreachable("protocol"), CHARGED),
+    (Unreachable("too-large"), CHARGED),
+    (Unreachable("tls"), CHARGED),
+    (ConnectionResetError(), CHARGED),
+    (ValueError("a bug after the answer"), CHARGED),
+    (NotCharged("429"), SENT),
+    (NotSentProblem(ProblemKind.OVER_CAP, "the cap is reached"), UNSENT),
+    (Unreachable("connect"), UNSENT),
+    (Unreachable("dns"), UNSENT),
+    (Unreachable("no-host"), UNSENT),
+    (Forbidden("a private address"), UNSENT),
+    (CallsUnavailable("the account is away"), UNSENT),  # reserved there before it is made
+]
+
+
+@pytest.mark.parametrize(("error", "counted"), FAILURES, ids=str)
+async def test_only_a_call_that_may_have_been_charged_is_not_repeated(
+    register: CallRegister, error: Exception, counted: dict[str, int]
 ) -> None:
-    provider = raising(error)
-
-    with set_current_lookup("brand-a.1"):
-        with pytest.raises(type(error)):
-            await paid.once("acme", "Ada", provider)
-        with pytest.raises(Unanswered):
-            await paid.once("acme", "Ada", provider)
-
-    assert len(provider.keys) == 1
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        NotCharged("429"),
-        Unreachable("connect"),
-        Unreachable("dns"),
-        Unreachable("no-host"),
-        Forbidden("a private address"),
-        CallsUnavailable("the account is away"),  # a call is reserved there before it is made
-    ],
-    ids=str,
-)
-async def test_a_call_that_was_not_charged_may_be_made_by_the_next_attempt(
-    paid: PaidCalls, error: Exception
-) -> None:
-    provider = saying(b"said")
+    metrics, provider = Metrics(), saying(b"said")
+    paid = PaidCalls(register, metrics=metrics)
 
     with set_current_lookup("brand-a.1"):
         with pytest.raises(type(error)):
             await paid.once("acme", "Ada", raising(error))
-        assert await paid.once("acme", "Ada", provider) == b"said"
+        found = {result: n for (_, result), n in metrics.paid_calls.read().items()}
+        if counted == CHARGED:
+            with pytest.raises(Unanswered):
+                await paid.once("acme", "Ada", provider)
+        else:
+            assert await paid.once("acme", "Ada", provider) == b"said"
 
-    assert len(provider.keys) == 1
-
-
-@pytest.mark.parametrize(
-    ("error", "counted"),
-    [
-        (None, {"made": 1}),
-        (ConnectionResetError(), {"made": 1}),
-        (NotCharged("429"), {"made": 1, "not_charged": 1}),
-        (NotSentProblem(ProblemKind.OVER_CAP, "the cap is reached"), {}),
-        (Unreachable("connect"), {}),
-        (Forbidden("a private address"), {}),
-        (CallsUnavailable("the account is away"), {}),
-    ],
-    ids=str,
-)
-async def test_calls_that_were_sent_are_counted_as_made(
-    register: CallRegister, error: Exception | None, counted: dict[str, int]
-) -> None:
-    metrics = Metrics()
-    provider = saying(b"said") if error is None else raising(error)
-
-    with set_current_lookup("brand-a.1"), suppress(Exception):
-        await PaidCalls(register, metrics=metrics).once("acme", "Ada", provider)
-
-    found = {result: count for (_, result), count in metrics.paid_calls.read().items()}
     assert found == counted
+    assert len(provider.keys) == (counted != CHARGED)
 
 
 async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
@@ -297,7 +247,7 @@ async def test_a_call_that_is_cancelled_is_not_repeated(
     assert provider.times == 1
 
 
-async def test_without_the_register_nobody_is_asked() -> None:
+async def test_no_call_is_made_without_the_register() -> None:
     provider = saying(b"said")
 
     with set_current_lookup("brand-a.1"), pytest.raises(NotAsked):

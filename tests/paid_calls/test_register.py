@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from cs.paid_calls.register import (
 )
 from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.sql import Database
-from harness.places import KEY, Place, calls_in, kinds, stored_bytes
+from harness.places import KEY, Place, calls_in, stored_bytes
 
 CALL = PaidCall("brand-a.1", "acme", b'{"q":"Ada Kern"}')
 OTHERS = {
@@ -41,9 +41,6 @@ Opened = Callable[[bytes], CallRegister]
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "calls.db"
-
-
-kind = kinds("sqlite", "postgres")
 
 
 @pytest.fixture
@@ -64,7 +61,7 @@ def calls(opened: Opened) -> CallRegister:
     return opened(KEY)
 
 
-async def test_who_comes_first_holds_the_lease_and_others_hear_how_long(
+async def test_the_first_caller_holds_the_lease_and_others_get_the_time_left(
     calls: CallRegister,
 ) -> None:
     first = await begin(calls)
@@ -100,7 +97,7 @@ async def test_another_question_is_another_call(calls: CallRegister, differing: 
     assert other.idempotency_key != begun.idempotency_key
 
 
-async def test_a_lost_call_begins_again_with_its_key_for_who_may_repeat_it(
+async def test_a_lost_call_that_may_be_repeated_begins_again_with_its_key(
     calls: CallRegister,
 ) -> None:
     first = await begin(calls, lease_s=0)
@@ -143,7 +140,7 @@ async def test_a_lease_given_up_is_lost_and_a_call_not_made_may_be_begun_again(
         assert isinstance(await begin(calls), then)
 
 
-async def test_who_lost_the_lease_can_neither_give_it_up_nor_undo_the_call(
+async def test_a_lost_lease_can_neither_be_given_up_nor_undone(
     calls: CallRegister,
 ) -> None:
     old = await begin(calls, lease_s=0)
@@ -171,7 +168,7 @@ async def test_erasing_deletes_all_calls_of_those_lookups_and_no_others(
     assert await calls.erase([]) == 0
 
 
-async def test_what_is_remembered_of_a_lookup_is_reported_without_what_was_answered(
+async def test_remembered_calls_are_listed_without_their_answers(
     calls: CallRegister,
 ) -> None:
     assert await calls.remembered([CALL.lookup]) == []
@@ -254,7 +251,7 @@ async def test_another_key_makes_no_call_while_anything_is_remembered(opened: Op
     assert isinstance(await begin(calls), CallLease), "nothing is remembered any more"
 
 
-async def test_nobody_takes_over_while_a_call_is_begun(opened: Opened) -> None:
+async def test_no_other_key_takes_over_while_a_call_is_begun(opened: Opened) -> None:
     calls = opened(KEY)
     await calls.check_key()
     workers = [opened((KEY, OTHER_KEY)[n % 2]) for n in range(12)]
@@ -284,21 +281,6 @@ async def test_a_damaged_answer_is_not_asked_for_again(calls: CallRegister) -> N
 
 
 # In a file.
-
-
-async def test_a_lease_outlives_the_process_and_runs_out(file: Path) -> None:
-    async with calls_in(file.parent) as before:
-        begun = await begin(before)
-
-    async with calls_in(file.parent) as after:
-        assert isinstance(await begin(after), CallInFlight)
-        await after._database.fetch("UPDATE calls SET lease_until = lease_until - 61")
-        assert await begin(after) == LostAnswer()
-        again = await begin(after, again=True)
-
-    assert isinstance(begun, CallLease)
-    assert isinstance(again, CallLease)
-    assert again.idempotency_key == begun.idempotency_key
 
 
 async def test_the_first_call_makes_the_file_and_only_this_user_reads_it(file: Path) -> None:
@@ -333,7 +315,10 @@ async def test_a_register_that_cannot_be_opened_makes_no_call_until_it_can(
         assert isinstance(await begin(calls), CallLease)
 
 
-async def test_while_another_process_reads_erasing_says_what_is_left(file: Path) -> None:
+async def test_erasing_reports_what_is_left_while_another_process_reads(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.sqlite.database.READERS_S", 0)
     async with calls_in(file.parent, lock_timeout_s=0) as calls:
         await answered(calls, SECRET)
         with closing(sqlite3.connect(file, isolation_level=None)) as reader:
@@ -369,57 +354,22 @@ async def test_a_file_that_is_locked_for_long_makes_no_call(file: Path) -> None:
 # In PostgreSQL.
 
 
-async def test_calls_are_begun_while_an_erasure_waits_for_a_long_transaction(
-    pool: Any, database: str
-) -> None:
-    """A dump reads for minutes; who erases waits for it, and nobody waits for him."""
-    calls = calls_in(pool)
-    await answered(calls, SECRET)
-    box = await pool.fetchval("SELECT answer FROM calls")
-    async with still_reading(database, "SELECT * FROM calls"):
-        erasing = asyncio.create_task(calls.erase([CALL.lookup]))
-        while not await pool.fetchval(_WAITS):
-            assert not erasing.done()
-        async with asyncio.timeout(10):
-            begun = await begin(calls, OTHERS["lookup"])
-            assert isinstance(begun, CallLease)
-            await calls.answer(begun, b"said")
-        assert not erasing.done()
-    assert await erasing == 1
-    assert box not in await stored_bytes(pool, "", "calls")
-    kept = await begin(calls, OTHERS["lookup"])
-    assert kept == KnownAnswer(b"said")
-
-
-async def test_what_is_erased_is_gone_also_next_to_a_transaction_that_could_have_seen_it(
-    pool: Any, database: str
+async def test_erased_calls_leave_no_bytes_next_to_an_older_transaction(
+    pool: Any, migrated: str
 ) -> None:
     calls = calls_in(pool)
     await answered(calls, SECRET)
     box = await pool.fetchval("SELECT answer FROM calls")
-    async with still_reading(database, "SELECT * FROM calls_key"):
-        assert await calls.erase([CALL.lookup]) == 1
-
-        assert box not in await stored_bytes(pool, "", "calls")
-    assert await calls.erase([CALL.lookup]) == 0
-
-
-@asynccontextmanager
-async def still_reading(database: str, what: str) -> AsyncIterator[None]:
-    """Keep a transaction open that has read *what*, as a dump does for minutes."""
-    connection = await asyncpg.connect(database)
+    older = await asyncpg.connect(migrated)
     try:
-        async with connection.transaction(isolation="repeatable_read"):
-            await connection.fetch(what)
-            yield
+        async with older.transaction(isolation="repeatable_read"):
+            await older.fetch("SELECT * FROM calls_key")
+            assert await calls.erase([CALL.lookup]) == 1
+
+            assert box not in await stored_bytes(pool, "", "calls")
     finally:
-        await connection.close()
-
-
-_WAITS = """
-SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
-AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""
+        await older.close()
+    assert await calls.erase([CALL.lookup]) == 0
 
 
 async def test_a_database_that_is_away_makes_no_call(pool: Any) -> None:
@@ -461,17 +411,17 @@ class Counting(CallRegister):
         return self.went[-1]
 
 
-async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away(
+async def test_old_calls_are_deleted_in_pages_also_after_the_register_was_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cs.paid_calls.register.EVERY_S", 0.01)
-    calls = Counting.in_file(None, lambda: bytes(32))
-    for number in range(PAGE + 5):
-        await begin(calls, PaidCall(f"brand-a.{number}", "acme", b""))
-    await calls._database.fetch("UPDATE calls SET begun_at = begun_at - 3601")
+    async with Counting.in_file(None, lambda: bytes(32)) as calls:
+        for number in range(PAGE + 5):
+            await begin(calls, PaidCall(f"brand-a.{number}", "acme", b""))
+        await calls._database.fetch("UPDATE calls SET begun_at = begun_at - 3601")
 
-    async with forget_expired_calls(calls), asyncio.timeout(10):
-        await calls.idle.wait()
+        async with forget_expired_calls(calls), asyncio.timeout(10):
+            await calls.idle.wait()
 
     assert calls.went[:4] == [0, PAGE, 5, 0]
 

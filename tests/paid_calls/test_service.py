@@ -228,7 +228,7 @@ async def test_a_call_too_soon_waits_a_little_or_is_refused_with_a_time() -> Non
     assert round(found.retry_in_s or 0) == 2
 
 
-async def test_who_is_cancelled_in_the_queue_pays_nothing() -> None:
+async def test_a_call_cancelled_in_the_queue_costs_nothing() -> None:
     async with asking(GOOD, calls_per_s=1.0, burst=1) as world:
         await world.service.ask(ASKED, NamesAnswer)
 
@@ -265,7 +265,7 @@ async def test_a_service_may_mean_something_else_by_a_status() -> None:
                 assert (await world.problem()).kind is kind
 
 
-async def test_where_the_account_is_away_nobody_is_asked() -> None:
+async def test_no_service_is_asked_while_the_account_is_away() -> None:
     async with asking(GOOD) as world:
         world.budgets.reserve = away  # type: ignore[method-assign]
         found = await world.problem()

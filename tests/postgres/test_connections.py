@@ -93,7 +93,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, P
 
 
 @pytest.mark.slow  # a PostgreSQL of its own
-async def test_a_server_is_known_by_who_signed_its_certificate(
+async def test_a_server_is_known_by_the_authority_of_its_certificate(
     certified: tuple[int, Path],
 ) -> None:
     port, ca_file = certified
@@ -105,7 +105,7 @@ async def test_a_server_is_known_by_who_signed_its_certificate(
 
 
 @pytest.mark.slow  # a PostgreSQL of its own
-async def test_a_server_that_somebody_else_signed_for_is_refused(
+async def test_a_server_with_a_certificate_of_another_authority_is_refused(
     certified: tuple[int, Path], tmp_path: Path
 ) -> None:
     port, _ = certified
@@ -135,7 +135,7 @@ USER = "postgresql://cs:secret@"
         f"{USER}127.0.0.1,localhost:5433/cs",
     ],
 )
-async def test_this_machine_need_not_prove_who_it_is(address: str) -> None:
+async def test_a_server_on_this_machine_needs_no_certificate(address: str) -> None:
     assert await refused(address) == ""
 
 

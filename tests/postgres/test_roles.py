@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import httpx
@@ -40,8 +41,7 @@ from domain.acme_run import AT, HOME, STREAM, AcmeRun
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from harness.places import log_in, open_database, streams_of, views_in
-from harness.servers.databases import new_database
+from harness.places import log_in, migrated_database, open_database, streams_of, views_in
 from projections.history import DONE, admitted, done
 
 #: A brand with people found and its lookup not at an end.
@@ -55,10 +55,8 @@ async def settings(postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
     key_file.write_bytes(os.urandom(32))
     key_file.chmod(0o600)
     async with (
-        new_database(postgres) as dsn,
-        new_database(postgres) as keys_dsn,
-        open_database(dsn, "service"),
-        open_database(keys_dsn, "keys"),
+        migrated_database(postgres) as dsn,
+        migrated_database(postgres) as keys_dsn,
     ):
         yield Settings(postgres=dsn, keys_postgres=keys_dsn, master_key_file=key_file)
 
@@ -221,7 +219,7 @@ async def test_a_driver_that_takes_the_lead_waits_for_the_views(
 IMPOSSIBLE = ("a\0b.test", "\0", "", "x" * 300, "\u202eacme.test")
 
 
-async def test_a_mail_domain_that_cannot_be_a_name_is_not_known(database: str) -> None:
+async def test_a_mail_domain_that_cannot_be_a_name_is_not_known(pool: Any) -> None:
     facts = DomainFacts(catch_all=True)
     events = [
         replace(each, brand=replace(each.brand, mail_domains=(*IMPOSSIBLE, HOME)))
@@ -231,7 +229,6 @@ async def test_a_mail_domain_that_cannot_be_a_name_is_not_known(database: str) -
     ]
     async with (
         asyncio.timeout(30),
-        open_database(database, "service") as pool,
         log_in(pool, MemoryKeyStore()) as log,
     ):
         streams = streams_of(log)

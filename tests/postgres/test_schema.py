@@ -65,7 +65,7 @@ async def test_of_many_at_once_one_applies_and_the_others_wait(pool: Pool) -> No
     assert sorted(applied) == [[], [], [], [], [1, 2]]
 
 
-async def test_who_waits_is_not_ended_by_a_time_out(
+async def test_waiting_for_a_migration_is_not_ended_by_a_time_out(
     every_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A first migration may take longer than any statement of the service."""
@@ -147,7 +147,7 @@ async def _applied_or_waiting(pool: Pool, pid: int, migrating: asyncio.Task[obje
 @pytest.mark.parametrize(
     ("store", "step"), LATER_STEPS, ids=[f"{s}-{step.name}" for s, step in LATER_STEPS]
 )
-async def test_no_step_stops_writers_while_somebody_else_is_long_at_it(
+async def test_no_step_stops_writers_while_a_long_transaction_runs(
     pool: Pool, store: Store, step: Migration
 ) -> None:
     """Whoever asks for a lock that stops writers stops them while it waits, too."""
@@ -191,7 +191,7 @@ async def test_no_step_reads_a_table_whole_under_a_lock(
     )
 
 
-async def test_who_waits_for_a_migration_does_not_hold_up_its_index(pool: Pool) -> None:
+async def test_waiting_for_a_migration_does_not_hold_up_its_index(pool: Pool) -> None:
     applied = await asyncio.gather(*(_migrated(pool, [FIRST, INDEX]) for _ in range(5)))
 
     assert sorted(applied) == [[], [], [], [], [1, 2]]

@@ -17,11 +17,9 @@ from cs.projections.following import ViewFollower
 from cs.projections.reading import AHEAD, FIRST, Reading
 from cs.projections.views import Views
 from domain.acme_run import AT, AcmeRun
-from harness.places import Place, kinds, open_database, views_in
+from harness.places import Place, open_database, views_in
 from harness.servers.postgres import Postgres
 from projections.history import LIVE
-
-kind = kinds("sqlite", "postgres")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from harness.in_process import on_folder
 from harness.manual_clock import ManualClock
-from system.damage.stores import SqliteStores
+from system.damage.stores import DamagedStores
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -150,7 +150,7 @@ async def clock_of(folder: Path) -> Clock:
 async def test_a_log_that_cannot_say_its_world_is_not_taken_for_a_sandbox_s(
     moved: Path,
 ) -> None:
-    await SqliteStores(moved).replace(1, b"{nonsense")  # the world is its first event
+    await DamagedStores(moved).replace(1, b"{nonsense")  # the world is its first event
 
     assert isinstance(await clock_of(moved), SystemClock)
 

@@ -96,7 +96,7 @@ def changes(old: Any, new: Any, where: str = "") -> Iterator[str]:
 def without_limits(value: Any) -> Any:
     """Return *value* as it was before messages had limits, which is the one thing taken away.
 
-    What they refuse was never meant, and ended whoever read it.
+    What they refuse was never meant, and ended its readers.
     """
     if isinstance(value, dict):
         return {

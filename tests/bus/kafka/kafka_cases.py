@@ -1,14 +1,9 @@
 """Clients of a broker, topics and a second process, for the tests of the Kafka bus."""
 
-import asyncio
-import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from contracts.bus import OTHER, TOPIC
@@ -20,8 +15,6 @@ from cs.bus.kafka.subscription import lag
 from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import DEAD_LETTERS, TopicPlan
 from cs.settings import load
-
-MEMBER = Path(__file__).with_name("kafka_member.py")
 
 
 @dataclass(frozen=True)
@@ -57,24 +50,6 @@ class Client:
 
     async def lag(self, topic: str, group: str) -> Mapping[int, int]:
         return await lag(self.settings, topic, group)
-
-    @asynccontextmanager
-    async def member(self, group: str) -> AsyncIterator[asyncio.subprocess.Process]:
-        """Run a process that joins *group*, prints the values it gets and commits none."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            MEMBER,
-            msgspec.json.encode(self.settings),
-            TOPIC,
-            group,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        try:
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.communicate()
 
 
 def client_of(bootstrap: str, prefix: str = "", **settings: Any) -> Client:

@@ -28,22 +28,14 @@ LOCK = "SELECT pg_advisory_xact_lock(1668505452)"
 
 
 @pytest.fixture
-async def direct(database: str) -> AsyncIterator[Any]:
-    """A way to the database that is not cut."""
-    async with open_database(database, "service") as pool:
-        yield pool
-
-
-@pytest.fixture
-async def proxy(database: str) -> AsyncIterator[CuttingProxy]:
-    async with cutting_proxy(database) as proxy:
+async def proxy(migrated: str) -> AsyncIterator[CuttingProxy]:
+    async with cutting_proxy(migrated) as proxy:
         yield proxy
 
 
 @pytest.fixture
-async def log(direct: Any, proxy: CuttingProxy) -> AsyncIterator[EventLog]:
+async def log(proxy: CuttingProxy) -> AsyncIterator[EventLog]:
     """A log behind the proxy, its statements prepared."""
-    del direct  # has the schema
     async with (
         open_database(proxy.dsn) as pool,
         log_in(pool, MemoryKeyStore()) as log,
@@ -82,51 +74,48 @@ async def test_each_of_a_batch_in_doubt_hears_its_own_answer(
 
 
 async def test_a_start_whose_answer_was_lost_counts_once(
-    log: EventLog, proxy: CuttingProxy, direct: Any
+    log: EventLog, proxy: CuttingProxy, pool: Any
 ) -> None:
     proxy.armed = True
     await log.append([Append("brand-a", NO_STREAM, units(2))], Ceiling(AT, 2))
 
     assert proxy.lost == 1
-    assert await direct.fetchval("SELECT count(*) FROM lookup_starts") == 1
+    assert await pool.fetchval("SELECT count(*) FROM lookup_starts") == 1
     await log.append([Append("brand-b", NO_STREAM, units(3))], Ceiling(AT, 2))
     with pytest.raises(CeilingReached):
         await log.append([Append("brand-c", NO_STREAM, units(4))], Ceiling(AT, 2))
 
 
-async def test_a_backend_killed_in_mid_append_costs_nobody_anything(
-    log: EventLog, direct: Any
-) -> None:
-    async with direct.acquire() as holder, holder.transaction():
+async def test_a_backend_killed_in_mid_append_loses_nothing(log: EventLog, pool: Any) -> None:
+    async with pool.acquire() as holder, holder.transaction():
         await holder.execute(LOCK)
         appending = [
             asyncio.create_task(log.append([Append(f"key-{n}", NO_STREAM, units(n))]))
             for n in range(5)
         ]
-        killed = await waits_for_a_lock(direct)
-        await direct.execute("SELECT pg_terminate_backend($1)", killed)
+        killed = await waits_for_a_lock(pool)
+        await pool.execute("SELECT pg_terminate_backend($1)", killed)
         async with asyncio.timeout(10):
-            while await waits_for_a_lock(direct) == killed:
+            while await waits_for_a_lock(pool) == killed:
                 pass
 
     assert sorted(await asyncio.gather(*appending)) == [2, 3, 4, 5, 6]
     assert said(await log.tail(1)) == [0, 1, 2, 3, 4]
 
 
-async def test_what_another_stored_meanwhile_is_a_conflict(log: EventLog, direct: Any) -> None:
-    async with log_in(direct, MemoryKeyStore()) as other:
-        async with direct.acquire() as holder, holder.transaction():
+async def test_what_another_stored_meanwhile_is_a_conflict(log: EventLog, pool: Any) -> None:
+    async with log_in(pool, MemoryKeyStore()) as other:
+        async with pool.acquire() as holder, holder.transaction():
             await holder.execute(LOCK)
             appending = asyncio.create_task(log.append([Append("key-a", 0, units(2))]))
-            killed = await waits_for_a_lock(direct)
+            killed = await waits_for_a_lock(pool)
             theirs = asyncio.create_task(other.append([Append("key-a", 0, units(3))]))
             async with asyncio.timeout(10):
                 while (
-                    await direct.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted")
-                    != 2
+                    await pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted") != 2
                 ):
                     pass
-            await direct.execute("SELECT pg_terminate_backend($1)", killed)
+            await pool.execute("SELECT pg_terminate_backend($1)", killed)
 
         assert await theirs == 2
         with pytest.raises(WrongExpectedVersion):
@@ -137,14 +126,14 @@ async def test_what_another_stored_meanwhile_is_a_conflict(log: EventLog, direct
 async def test_what_cannot_be_known_in_time_is_reported_as_such(
     log: EventLog,
     proxy: CuttingProxy,
-    direct: Any,
+    pool: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cs.eventlog.postgres.IN_DOUBT_S", 0.2)
-    async with direct.acquire() as holder, holder.transaction():
+    async with pool.acquire() as holder, holder.transaction():
         await holder.execute(LOCK)
         appending = asyncio.create_task(log.append([Append("key-a", 0, units(2))]))
-        await waits_for_a_lock(direct)
+        await waits_for_a_lock(pool)
         proxy.shut()
         proxy.cut()
 

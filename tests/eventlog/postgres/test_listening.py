@@ -20,18 +20,14 @@ AND query LIKE 'SELECT COALESCE(max(notification_id)%'
 
 
 @pytest.fixture
-async def other(database: str) -> AsyncIterator[EventLog]:
-    async with (
-        open_database(database, "service") as pool,
-        log_in(pool, MemoryKeyStore()) as log,
-    ):
+async def other(migrated: str) -> AsyncIterator[EventLog]:
+    async with open_database(migrated) as pool, log_in(pool, MemoryKeyStore()) as log:
         yield log
 
 
 @pytest.fixture
-async def pool(other: EventLog, database: str) -> AsyncIterator[Any]:
-    del other  # has the schema
-    async with open_database(database, role="here") as pool:
+async def pool(migrated: str) -> AsyncIterator[Any]:
+    async with open_database(migrated, role="here") as pool:
         yield pool
 
 

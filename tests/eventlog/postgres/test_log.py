@@ -61,7 +61,7 @@ async def test_a_request_that_cannot_be_sent_leaves_its_batch_alone(
     assert [r.stream for r in await log.tail(0)] == ["key-a", "key-b"]
 
 
-async def test_somebody_who_writes_without_the_lock_is_a_conflict_and_no_more(
+async def test_a_writer_without_the_lock_is_a_conflict_and_no_more(
     log: EventLog, pool: Any
 ) -> None:
     async with pool.acquire() as stranger, stranger.transaction():

@@ -9,14 +9,14 @@ import asyncpg
 
 
 @asynccontextmanager
-async def new_database(dsn: str) -> AsyncIterator[str]:
-    """Create an empty database on the server of *dsn*, and drop it on leaving.
+async def new_database(dsn: str, template: str = "template0") -> AsyncIterator[str]:
+    """Create a copy of *template*, an empty one, on the server of *dsn*; drop it on leaving.
 
     Connections that are still open then are cut.
     """
     name = f"test_{secrets.token_hex(8)}"
     # Faster than the default strategy, by a third of its 70 ms.
-    await _execute(dsn, f"CREATE DATABASE {name} TEMPLATE template0 STRATEGY file_copy")
+    await _execute(dsn, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
     try:
         yield urlsplit(dsn)._replace(path=f"/{name}").geturl()
     finally:

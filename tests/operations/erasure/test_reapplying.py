@@ -16,7 +16,7 @@ from operations.erasure.service import (
     erasable_folder,
     outside,
 )
-from system.damage.stores import SqliteStores
+from system.damage.stores import DamagedStores
 
 BEN_PROFILE = "https://www.linkedin.com/in/ben-ode"
 
@@ -53,7 +53,7 @@ async def test_one_damaged_stream_keeps_no_other_person_from_being_forgotten_aga
         await data.erasure.erase_profile(ADA_PROFILE)
         await data.erasure.erase_profile(BEN_PROFILE)
     shutil.copyfile(tmp_path / "keys.db", path / "keys.db")
-    whole = await SqliteStores(path).replace(damaged_at, b"{")
+    whole = await DamagedStores(path).replace(damaged_at, b"{")
 
     async with opened(path) as data:
         assert "Ben Ode" in await readable(data.log, zenith)
@@ -61,7 +61,7 @@ async def test_one_damaged_stream_keeps_no_other_person_from_being_forgotten_aga
             await data.erasure.reapply()
         assert "Ben Ode" not in await readable(data.log, zenith)
 
-    await SqliteStores(path).replace(damaged_at, whole)
+    await DamagedStores(path).replace(damaged_at, whole)
     async with opened(path) as data:
         assert await data.erasure.reapply() == 2
         assert "Ada Kern" not in await readable(data.log, acme)

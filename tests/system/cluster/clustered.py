@@ -59,10 +59,6 @@ class Clustered:
     def urls(self) -> list[str]:
         return self.cluster.urls
 
-    @property
-    def clock_url(self) -> str:
-        return f"{self.cluster.admin_url}/sandbox/clock"
-
     def new_key(self, quota: int = 10) -> dict[str, Any]:
         return self.cluster.new_key(quota)
 
@@ -77,26 +73,5 @@ class Clustered:
     def command(self, *words: str) -> str:
         return self.cluster.command(*words)
 
-    def stored_topics(self) -> list[str]:
-        """Return the topics of the events since the test began, in order."""
-        return asyncio.run(self.topics())
-
-    async def topics(self) -> list[str]:
-        """Return what `stored_topics` does, to a coroutine."""
-        rows = await self.cluster.fetch(_TOPICS, self.after)
-        return [row["topic"] for row in rows]
-
-    def kill(self) -> None:
-        """Kill every role at once; the servers and the world run on."""
-        for role in self.cluster.roles.values():
-            role.kill()
-
-    def start(self) -> None:
-        """Start every role again."""
-        self.cluster.start_missing()
-
 
 _HEAD = "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
-_TOPICS = """
-SELECT topic FROM stored_events WHERE notification_id > $1 ORDER BY notification_id
-"""

@@ -8,7 +8,7 @@ from system.cluster.storm import Plan, storm
 
 SHORT = Plan(
     seed=5,
-    kills=10,
+    kills=6,
     brokers=1,
     each=1,
     points=("relay.after-publish", "stage.after-result", "outcome.after-append"),
@@ -16,7 +16,7 @@ SHORT = Plan(
         *("kill-broker", "restart-postgres", "suspend-leader relay", "suspend-leader driver"),
         *("suspend-leader views", "wipe-kafka"),
     ),
-    every_s=5.0,
+    every_s=4.0,
     suspended_s=6.0,
     keys=24,
     at_once=4,

@@ -1,15 +1,12 @@
-from pathlib import Path
-
 import pytest
 
-from system.damage.stores import DamagedStores, PostgresStores, SqliteStores
+from harness.places import Place
+from system.damage.stores import DamagedStores
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> DamagedStores:
-    if request.param == "sqlite":
-        return SqliteStores(tmp_path)
-    return PostgresStores(request.getfixturevalue("database"))
+@pytest.fixture
+def stores(place: Place) -> DamagedStores:
+    return DamagedStores(place)
 
 
 @pytest.fixture(autouse=True)

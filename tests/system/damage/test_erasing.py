@@ -17,7 +17,6 @@ from harness.stores import opened
 from operations.erasure.service import ADA_PROFILE, Waits, at_zenith, outside
 from system.damage.stores import (
     DamagedStores,
-    SqliteStores,
     ended,
     is_damaged,
     position_of,
@@ -48,16 +47,16 @@ def names(answer: Mapping[str, Any]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [LookupStarted, LookupFinished])
+@pytest.mark.parametrize("damaged", [LookupStarted, LookupFinished])
 async def test_no_answer_has_an_erased_person_while_their_stream_is_damaged(
-    stores: DamagedStores, kind: type[AnyEvent]
+    stores: DamagedStores, damaged: type[AnyEvent]
 ) -> None:
     async with serving(stores, at_two_brands()) as service:
         key = await service.new_key()
         acme = (await service.search(key, brand="Acme")).json()
         zenith = (await service.search(key, brand="Zenith")).json()
         assert names(acme) == names(zenith) == ["Ada Kern", "Ben Ode"]
-        at = await position_of(service.running.streams.log, kind)
+        at = await position_of(service.running.streams.log, damaged)
         whole = await stores.replace(at, b"\xff")
 
         with pytest.raises(DamagedEvent):
@@ -132,7 +131,7 @@ async def test_a_running_service_drops_the_key_of_the_answer(tmp_path: Path) -> 
         acme = (await service.search(key, brand="Acme")).json()
         assert "Ada" in (await read(service, key, acme["id"])).text
         at = await position_of(service.running.streams.log, LookupFinished)
-        await SqliteStores(folder).replace(at, b"\xff")
+        await DamagedStores(folder).replace(at, b"\xff")
 
         async with opened(folder) as other:
             with pytest.raises(DamagedEvent):
@@ -154,12 +153,12 @@ async def test_the_command_reports_that_it_is_not_finished_and_finishes_once_rep
         acme = (await service.search(await service.new_key(), brand="Acme")).json()
         assert names(acme) == ["Ada Kern", "Ben Ode"]
         at = await position_of(service.running.streams.log, LookupFinished)
-    whole = await SqliteStores(folder).replace(at, b"\xff")
+    whole = await DamagedStores(folder).replace(at, b"\xff")
     words = ("people", "erase", "--profile", ADA_PROFILE, f"--data-dir={folder}")
 
     for again in (words, ("people", "reapply", words[-1])):
         erased = ran(*again)
         assert erased.code == 1
         assert f"cs: the erasure is not finished: event {at}, " in erased.err
-    await SqliteStores(folder).replace(at, whole)
+    await DamagedStores(folder).replace(at, whole)
     assert ran(*words).code == 0

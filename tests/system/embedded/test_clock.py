@@ -1,14 +1,16 @@
 """Days of a sandbox service in moments: its clock, moved over HTTP, and what follows it."""
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
-from harness.served import Served
-from system.cluster.fixtures import Service
+from conformance.target import Clock
+from harness.served import Served, served
 
 pytestmark = pytest.mark.slow
 
@@ -16,37 +18,22 @@ SECOND = timedelta(seconds=1)
 DAY = timedelta(days=1)
 
 
-class SandboxTime:
-    """`/sandbox/clock` of a service."""
-
-    def __init__(self, service: Service) -> None:
-        self.url = service.clock_url
-
-    def now(self) -> datetime:
-        return self._time_in(httpx.get(self.url))
-
-    def advance(self, by: timedelta) -> datetime:
-        body = {"advance": by.total_seconds()}
-        return self._time_in(httpx.post(self.url, json=body, timeout=100))
-
-    def advance_to(self, when: datetime) -> None:
-        self.advance(max(when - self.now(), timedelta()))
-
-    def _time_in(self, answer: httpx.Response) -> datetime:
-        text: str = answer.raise_for_status().json()["now"]
-        assert text.endswith("Z")
-        return datetime.fromisoformat(text)
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path / "data") as service:
+        yield service
 
 
-def test_a_moved_clock_holds_for_commands_and_after_a_restart(service: Service) -> None:
-    moved = SandboxTime(service).advance(10 * DAY)
+def test_a_moved_clock_holds_for_commands_and_after_a_restart(service: Served) -> None:
+    with closing(Clock(service.admin_url)) as clock:
+        moved = clock.advance(10 * DAY)
     key = service.new_key()
     shown = json.loads(service.command("keys", "show", key["id"], "--json"))
     with service.client(key) as client:
         client.post("/contacts", json={"brand": "Veltrana", "wait": True})
-    service.kill()
-    service.start()
-    started = SandboxTime(service).now()
+    service.restart()
+    with closing(Clock(service.admin_url)) as clock:
+        started = clock.now()
     with service.client(key) as client:
         again = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
 
@@ -73,15 +60,17 @@ BAD = [
 ]
 
 
-def test_an_invalid_time_for_the_clock_is_refused_with_a_reason(service: Service) -> None:
-    clock = SandboxTime(service)
-    before = clock.now()
-    answers = [httpx.post(clock.url, content=body, headers=JSON) for body in BAD]
-    others = {httpx.request(method, clock.url).status_code for method in ("PUT", "DELETE")}
+def test_an_invalid_time_for_the_clock_is_refused_with_a_reason(service: Served) -> None:
+    url = service.clock_url
+    with closing(Clock(service.admin_url)) as clock:
+        before = clock.now()
+        answers = [httpx.post(url, content=body, headers=JSON) for body in BAD]
+        others = {httpx.request(method, url).status_code for method in ("PUT", "DELETE")}
+        after = clock.now()
 
     assert [answer.status_code for answer in answers] == [400] * len(BAD)
     assert all("a number from 0 to 31622400" in a.json()["message"] for a in answers)
-    assert clock.now() - before < timedelta(minutes=1)
+    assert after - before < timedelta(minutes=1)
     assert others == {405}
 
 

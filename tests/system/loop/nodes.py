@@ -1,4 +1,4 @@
-"""API nodes on one log, on which no stage runs."""
+"""Two API nodes on one log, on which no stage runs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -24,16 +24,16 @@ from harness.memory_keys import MemoryKeyStore
 
 
 class Nodes:
-    """API nodes on one log, and what they answered."""
+    """Two API nodes on one log, and what they answered."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._keys = path, MemoryKeyStore()
         self._services: list[Service] = []
 
     @asynccontextmanager
-    async def running(self, number: int, ceiling: int | None) -> AsyncIterator["Nodes"]:
+    async def running(self, ceiling: int | None) -> AsyncIterator["Nodes"]:
         async with AsyncExitStack() as stack:
-            for _ in range(number):
+            for _ in range(2):
                 views = sqlite_views(None, projections())
                 stack.push_async_callback(views.close)
                 log = await stack.enter_async_context(self._log())

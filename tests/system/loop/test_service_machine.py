@@ -73,7 +73,7 @@ class ServiceMachine(RuleBasedStateMachine):
         self.log = MemoryEventLog(self.data_keys)
         self.finished_at: dict[str, datetime] = {}
         self.brand_last: dict[str, datetime] = {}
-        self.told: dict[str, tuple[ModelKey, dict[str, Any]]] = {}
+        self.answers: dict[str, tuple[ModelKey, dict[str, Any]]] = {}
         self.loop.run(self.start())
         self.keys = [
             ModelKey(self.loop.run(self.running.new_key(quota)), quota) for quota in quotas
@@ -176,7 +176,7 @@ class ServiceMachine(RuleBasedStateMachine):
             "remaining": key.quota - key.used,
         }
         record.pop("usage")
-        self.told[record["id"]] = (key, record)
+        self.answers[record["id"]] = (key, record)
 
     @rule()
     def silence(self) -> None:
@@ -221,7 +221,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @invariant()
     def answers_stay_as_they_were(self) -> None:
-        for search, (key, record) in list(self.told.items())[-3:]:
+        for search, (key, record) in list(self.answers.items())[-3:]:
             found = self.loop.run(self.service.reading.search(search, key.secret.id))
             assert found is not None
             assert found.row.charged == record["charged"]

@@ -11,11 +11,9 @@ import pytest
 
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
-from cs.postgres.pool import open_pool
 from cs.settings import Settings
 from harness.in_process import Service, on_folder, one_process
-from harness.servers.databases import new_database
-from postgres.migrated import migrated
+from harness.places import migrated_database, open_database
 
 
 class Form(ABC):
@@ -120,7 +118,7 @@ class OnDatabases(Form):
 
     async def _execute(self, dsn: str | None, *statements: str) -> None:
         assert dsn is not None
-        async with open_pool(dsn, role="test") as pool, pool.acquire() as connection:
+        async with open_database(dsn) as pool, pool.acquire() as connection:
             for statement in statements:
                 await connection.execute(statement)
 
@@ -132,10 +130,8 @@ _TABLES = ("data_key", "person_index", "suppressed")
 async def on_new_databases(postgres: str, folder: Path) -> AsyncIterator[OnDatabases]:
     """Yield a form on two databases of its own, with their tables, on the server *postgres*."""
     async with (
-        new_database(postgres) as service,
-        new_database(postgres) as keys,
-        migrated(service),
-        migrated(keys, "keys"),
+        migrated_database(postgres) as service,
+        migrated_database(postgres) as keys,
     ):
         yield OnDatabases(service, keys, folder)
 
