@@ -135,7 +135,8 @@ def act_words(act: OperatorAct) -> str:
     words = act.what.replace("_", " ")
     if act.why is not None:
         return f"{words} ({act.command}): {act.why}"
-    return words if act.units is None else f"{words}: {act.units}"
+    about = act.letter if act.units is None else act.units
+    return words if about is None else f"{words}: {about}"
 
 
 def _secret(new: NewSecret) -> Text:
