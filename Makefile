@@ -13,6 +13,8 @@ SEED ?= 1
 BROKERS ?= 3
 EACH ?= 2
 JSON ?=
+# Of `make demo`: 1 shows the console and stays until Ctrl-C.
+OPEN ?=
 # Of `make bench`: its parts, all but `flat` without a name; a checkout to compare with.
 ONLY ?=
 AGAINST ?=
@@ -23,7 +25,7 @@ AS = newcomer
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run demo cluster cluster-demo servers test test-fast check audit format bench profile faults faults-cluster conformance docs lock clean fresh-machine
+.PHONY: help setup setup-run demo cluster cluster-demo servers test test-fast check audit format bench screenshot profile faults faults-cluster conformance docs lock clean fresh-machine
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,8 +42,8 @@ setup: ## make .venv (instant when nothing changed)
 setup-run: ## make .venv without the tools for tests and checks
 	$(SET_UP) run
 
-demo: setup-run ## start the service with its sandbox world and search a brand
-	@$(BIN)/cs demo
+demo: setup-run ## start the service with its sandbox world and search a brand; OPEN=1 stays, with its console
+	@$(BIN)/cs demo $(if $(OPEN),--open)
 
 cluster: setup ## the distributed form on this machine, PostgreSQL and Kafka with it (BROKERS=1 EACH=1: less of it)
 	@PYTHONPATH=tests $(BIN)/python -m system.cluster run --brokers $(BROKERS) --each $(EACH) $(if $(JSON),--json)
@@ -77,6 +79,9 @@ format: setup ## put code into the one style; make generated files anew
 
 bench: setup ## measure the service against its goals: make bench ONLY="http live" AGAINST=CHECKOUT
 	@PYTHONPATH=tests $(BIN)/python bench/goals.py $(ONLY) $(if $(AGAINST),--against $(AGAINST))
+
+screenshot: setup ## the pictures of the console in README.md, by a real browser
+	@PYTHONPATH=tests $(BIN)/python dev/console_picture.py
 
 profile: setup ## a flame graph of one benchmark: make profile BENCH=thin_path ARGS="2000"
 	@[ -x build/py-spy/bin/py-spy ] || $(BIN)/pip install --quiet --target build/py-spy py-spy==0.4.3

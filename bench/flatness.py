@@ -21,14 +21,12 @@ import asyncio
 import json
 import os
 import random
-import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -48,6 +46,7 @@ from cs.runtime.data_folder import DataFolder
 from harness.served import Served, served
 from http_load import CONNECTIONS, Took, call, load
 from live_searches import cpu_s
+from many_keys import fill_sqlite
 
 ROUNDS = 5
 #: Keys called with in a round, and calls of each with one: below every limit.
@@ -64,15 +63,16 @@ def name_of(brand: int) -> str:
     return f"Flatness {brand}"
 
 
-def brand_history(number: int, at: datetime) -> Iterator[Stored]:
-    """Yield a lookup of a brand that found no person, which is reused."""
+def brand_history(number: int, at: datetime, run: int = 1) -> Iterator[Stored]:
+    """Yield lookup *run* of a brand, which found no person and is reused."""
     query = Query(name_of(number))
     stream = brand_stream(query)
-    lookup = f"{stream}.1"
-    yield stream, 0, LookupStarted(lookup=lookup, number=1, query=query, deadline_at=at, at=at)
+    lookup, version = f"{stream}.{run}", 2 * run - 2
+    began = LookupStarted(lookup=lookup, number=run, query=query, deadline_at=at, at=at)
+    yield stream, version, began
     yield (
         stream,
-        1,
+        version + 1,
         LookupFinished(lookup=lookup, outcome="no_contacts", reusable=True, verified=0, at=at),
     )
 
@@ -123,17 +123,11 @@ def called(keys: Sequence[NewSecret], at: datetime) -> Iterator[Stored]:
 
 
 def write(path: Path, history: Iterator[Stored]) -> None:
-    log = sqlite3.connect(DataFolder(path).log, isolation_level=None)
-    log.execute("PRAGMA synchronous=OFF")
     rows = (
         (stream, version, topic_of(event), msgspec.json.encode(event))
         for stream, version, event in history
     )
-    while page := list(islice(rows, 50_000)):
-        log.execute("BEGIN")
-        log.executemany("INSERT INTO stored_events VALUES (?, ?, ?, ?)", page)
-        log.execute("COMMIT")
-    log.close()
+    fill_sqlite(path, rows)
 
 
 async def made(path: Path, more: Iterator[Stored], at: datetime) -> list[NewSecret]:

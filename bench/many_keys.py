@@ -65,10 +65,9 @@ def issued(keys: int) -> Iterator[tuple[str, int, str, bytes]]:
         yield f"key-key_{n:016d}", 0, topic_of(event), msgspec.json.encode(event)
 
 
-def fill_sqlite(folder: Path, keys: int) -> None:
+def fill_sqlite(folder: Path, rows: Iterator[tuple[str, int, str, bytes]]) -> None:
     log = sqlite3.connect(DataFolder(folder).log, isolation_level=None)
     log.execute("PRAGMA synchronous=OFF")
-    rows = issued(keys)
     while page := list(islice(rows, 50_000)):
         log.execute("BEGIN")
         log.executemany("INSERT INTO stored_events VALUES (?, ?, ?, ?)", page)
@@ -141,7 +140,7 @@ def measured(form: str, place: str, folder: Path) -> tuple[float, int]:
 async def make_sqlite(folder: Path, keys: int) -> None:
     async with open_folder(DataFolder(folder)) as data:
         await Operator(Streams(data.log), SystemClock()).choose_world("live")
-    fill_sqlite(folder, keys)
+    fill_sqlite(folder, issued(keys))
     async with open_folder(DataFolder(folder)) as data:
         await build_views(data.log, data.views)
 

@@ -1,8 +1,10 @@
 """`cs demo`: the first thing a stranger runs."""
 
+import re
 import signal
 from pathlib import Path
 
+import httpx
 import pytest
 
 from cli.command import ran, started
@@ -65,4 +67,23 @@ def test_it_can_be_ended_in_the_middle(tmp_path: Path, number: signal.Signals) -
         said += process.stderr.read()
     assert "Traceback" not in said
     assert "sandbox world" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_its_console_stays_open_when_asked(tmp_path: Path) -> None:
+    with started("demo", "--open", TMPDIR=str(tmp_path), DISPLAY="") as process:
+        assert process.stdout is not None
+        said = ""
+        while not said.endswith("Ctrl-C ends it.\n"):
+            said += (line := process.stdout.readline())
+            assert line, said
+        (url,) = re.findall(r"The console: (\S+)", said)
+        page = httpx.get(url, trust_env=False)
+
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(timeout=10) == 0
+    assert page.status_code == 200
+    assert "1 lookups" not in page.text
+    assert f"console: {url}" in said, "it is named at the start, too"
     assert list(tmp_path.iterdir()) == []

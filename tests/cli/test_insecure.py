@@ -104,3 +104,15 @@ def test_the_check_keeps_telling_of_brokers_that_are_reached_in_clear(
     (checked,) = here("config", "check", "--json").rows
 
     assert "kafka: kafka.invalid:9092 need not prove" in " ".join(checked["advice"])
+
+
+def test_a_console_without_tls_is_reported_by_the_check_of_settings(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def advised() -> str:
+        (checked,) = here("config", "check", "--json").rows
+        return " ".join(checked["advice"])
+
+    assert "insecure_console" not in advised()
+    monkeypatch.setenv("CS_INSECURE_CONSOLE", "true")
+    assert "insecure_console: tokens and pages of the console go over the network" in advised()

@@ -2,15 +2,19 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from html import unescape
+from time import monotonic
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
 
-from docs.browser import Browser, running_browser
+from cli.command import ran
+from docs.browser import Browser, PageFailed, running_browser
 from harness.accessibility import look, violations
 from harness.served import Served, cs
 
@@ -285,23 +289,146 @@ def test_every_view_is_readable_at_every_width_and_asks_its_own_origin_alone(
         assert violations(browser) == [], url
 
 
+#: Keys that do something by themselves: their text, and their number in Windows.
+_KEYS = {"Enter": ("\r", 13), "Tab": ("", 9), "Escape": ("", 27)}
+
+
+def press(browser: Browser, *keys: str) -> None:
+    for key in keys:
+        text, number = _KEYS.get(key, (key, 0))
+        for kind in ("keyDown", "keyUp"):
+            browser.ask(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                text=text,
+                windowsVirtualKeyCode=number,
+            )
+
+
+def arrive(browser: Browser, part: str) -> None:
+    """Return once a page is there whose address has *part*."""
+    until, shown = monotonic() + 30, ""
+    while monotonic() < until:
+        with suppress(PageFailed):  # between two pages
+            shown = browser.value("document.readyState === 'complete' ? location.href : ''")
+        if part in shown:
+            return
+    raise AssertionError(f"{shown} is not {part}")
+
+
 def test_the_keyboard_leads_everywhere(
     browser: Browser, service: Served, found: Mapping[str, Any]
 ) -> None:
-    assert found
     look(browser, f"{service.admin_url}/console/searches", width=1280, dark=False)
 
-    def press(*keys: str) -> None:
-        for key in keys:
-            text = {"Enter": "\r"}.get(key, key)
-            for kind in ("keyDown", "keyUp"):
-                browser.ask("Input.dispatchKeyEvent", type=kind, key=key, text=text)
-
-    press("j", "j")
+    press(browser, "j", "j")
     second = browser.value("document.querySelector('tr.here a').getAttribute('href')")
     assert second.startswith("/console/searches/")
-    press("/")
-    assert browser.value("document.activeElement.name") == "q"
-    browser.value("document.activeElement.blur()")
-    press("?")
+    press(browser, "Enter")
+    arrive(browser, second)
+    press(browser, "?")
     assert browser.value("document.getElementById('help').open") is True
+    press(browser, "Escape")
+    press(browser, "/")
+    assert browser.value("document.activeElement.name") == "q"
+    search = found["Veltrana"]["id"]
+    browser.ask("Input.insertText", text=search)
+    press(browser, "Enter")
+    arrive(browser, f"/console/searches/{search}")
+    press(browser, "g", "k")
+    arrive(browser, "/console/keys")
+    press(browser, "Tab")
+    assert browser.value("document.activeElement.className") == "skip", "the first stop"
+    press(browser, "Enter", "Tab")
+    press(browser, "Enter")
+    arrive(browser, "/console/keys/key_")
+    assert browser.errors == []
+
+
+def test_every_fact_is_there_without_javascript(
+    browser: Browser, service: Served, found: Mapping[str, Any]
+) -> None:
+    words = "document.querySelector('main').innerText.length"
+    browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        for url in shown(found, service):
+            look(browser, url, width=1280, dark=False)
+            assert browser.value(words) > 100, url
+            assert browser.value("typeof htmx") == "undefined"
+        look(browser, f"{service.admin_url}/console/", width=1280, dark=False)
+        browser.value("document.querySelector('.find input').focus()")
+        browser.ask("Input.insertText", text="Veltrana")
+        press(browser, "Enter")
+        arrive(browser, "/console/brands?q=Veltrana")
+    finally:
+        browser.ask("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_the_command_that_a_page_names_can_be_run(
+    service: Served, pages: Mapping[str, str]
+) -> None:
+    by_kind = dict[str, list[str]]()
+    for path, page in pages.items():
+        (command,) = re.findall(r"The same in a terminal: <code>([^<]+)</code>", page)
+        kind = re.sub(r"[a-z]+[_-]\w+|\d+", "*", urlsplit(path).path) + command.split()[1]
+        by_kind.setdefault(kind, shlex.split(unescape(command)))
+
+    assert len(by_kind) > 10
+    for command in by_kind.values():
+        done = ran(*command[1:], CS_DATA_DIR=str(service.folder))
+        assert done.code == 0, (command, done.err)
+
+
+def test_an_event_shows_the_chain_of_its_causes(
+    pages: Mapping[str, str], found: Mapping[str, Any]
+) -> None:
+    ids = (found["Veltrana"]["id"], "key.search-settled.v1")
+    settled = next(
+        unescape(page)
+        for path, page in pages.items()
+        if path.startswith("/console/events/") and all(each in unescape(page) for each in ids)
+    )
+    why, _, what = settled.partition("What followed")
+    (admitted,) = re.findall(
+        r'events/(\d+)">\d+</a></td>\s*<td[^>]*>[^<]*</td>\s*<td[^>]*>key\.search-admitted', why
+    )
+    begun = unescape(pages[f"/console/events/{admitted}"]).partition("What followed")[2]
+
+    for kind in (
+        "brand.lookup-started.v1",
+        "brand.stage-issued.v1",
+        "brand.lookup-finished.v1",
+    ):
+        assert kind in why
+    assert "Nothing that is known" in what
+    assert "key.search-settled.v1" in begun
+
+
+def test_a_live_page_that_several_look_at_is_made_once_and_is_of_each_by_itself(
+    service: Served,
+) -> None:
+    url = f"{service.admin_url}/console/keys"
+    asked = {"HX-Request": "true"}
+    one, other = (httpx.get(url, headers=asked, trust_env=False).text for _ in range(2))
+    once = r'name="once" value="(\w+)"'
+    key = service.new_key()["id"]
+    of_key = f"{url}/{key}"
+    first, second = (httpx.get(of_key, headers=asked, trust_env=False).text for _ in range(2))
+
+    assert one == other
+    assert "(privacy)" not in one, "nobody is named in it"
+    assert not {*re.findall(once, first)} & {*re.findall(once, second)}
+    assert len(re.findall(r'name="csrf" value="[0-9a-f]{64}"', first)) == 3
+
+
+def test_files_have_their_version_in_their_address_and_are_kept(service: Served) -> None:
+    page = httpx.get(f"{service.admin_url}/console/", trust_env=False).text
+    (style,) = re.findall(r'href="(/console/static/\w+/console.css)"', page)
+    old = re.sub(r"static/\w+", "static/0", style)
+    kept, gone = (httpx.get(service.admin_url + each, trust_env=False) for each in (style, old))
+
+    assert kept.headers["cache-control"] == "max-age=31536000, immutable"
+    assert kept.headers["content-type"].startswith("text/css")
+    assert gone.status_code == 404

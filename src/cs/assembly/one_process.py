@@ -26,6 +26,7 @@ from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
 from cs.assembly.process import check_world, measured_process
 from cs.assembly.process_manager import Stores, build_process_manager
+from cs.assembly.shared_settings import insecure_console
 from cs.bus.dead_letters import DeadLetterBox
 from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
@@ -146,6 +147,7 @@ async def run_service(
         misconfiguration=misconfiguration or Misconfiguration(),
         set_aside=streams.set_aside,
         outcomes=manager.recorder,
+        insecure={} if world is None else insecure_console(settings, world),
         metrics=metrics,
     )
     console: Sequence[BaseRoute] = ()

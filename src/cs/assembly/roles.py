@@ -47,7 +47,7 @@ from cs.assembly.postgres_stores import SharedStores, open_shared_stores
 from cs.assembly.process import RunningRole, check_world, measured_process, open_traces
 from cs.assembly.process_manager import build_process_manager
 from cs.assembly.settings_of_plugins import verifier_names
-from cs.assembly.shared_settings import insecure_role, kafka_settings
+from cs.assembly.shared_settings import insecure_console, insecure_role, kafka_settings
 from cs.bus.dead_letters import DeadLetterBox
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
@@ -103,9 +103,8 @@ class _Parts(msgspec.Struct, frozen=True):
             clock=self.clock,
             time=self.data.time,
             set_aside=self.streams.set_aside,
-            insecure=self.insecure,
             metrics=self.metrics,
-            **more,
+            **{"insecure": self.insecure, **more},
         )
 
     def leader(self, name: str, work: Callable[[int], Awaitable[None]]) -> Leader:
@@ -191,9 +190,10 @@ async def run_console(settings: Settings, world: World) -> AsyncIterator[Running
         data = parts.data
         dead_letters = None if bus is None else DeadLetterBox(bus, parts.clock.now)
         views, reading = parts.followed_views()
-        await views.catch_up()
+        await views.catch_up(waits=False)  # what is wrong may be the views
         activity = await build_activity(data.log, parts.streams, views, parts.clock)
-        ready = parts.readiness(views=views)
+        insecure = {**parts.insecure, **insecure_console(settings, world)}
+        ready = parts.readiness(views=views, insecure=insecure)
         console = await build_console(
             settings,
             world,

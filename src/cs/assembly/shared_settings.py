@@ -99,6 +99,11 @@ def shared_advice(chosen: Settings) -> list[str]:
         found.append("kafka is not set: a relay or process manager cannot run")
     if chosen.kafka and not _databases(chosen):
         found.append("kafka is set, but no database: only `cs serve` can run, without Kafka")
+    if insecure_console(chosen, "live"):
+        found.append(
+            "insecure_console: tokens and pages of the console go over the network in clear;"
+            " a proxy that ends TLS in front, in console_proxies, keeps them from others"
+        )
     for name, hosts in insecure_connections(chosen, "live").items():
         found.append(f"{name}: {', '.join(hosts)} need not prove who it is: {_MEND[name]}")
     return found
@@ -164,6 +169,13 @@ def insecure_connections(settings: Settings, world: World) -> Mapping[str, Seque
     every = {name: _hosts(settings, name) for name in DATABASES}
     every["kafka"] = kafka_in_clear(settings.kafka, tls=settings.kafka_tls)
     return {name: hosts for name, hosts in every.items() if hosts}
+
+
+def insecure_console(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:
+    """Return that the console answers calls from elsewhere without TLS, if it does."""
+    if world == "sandbox" or not (settings.console and settings.insecure_console):
+        return {}
+    return {"console": ["calls from elsewhere without TLS"]}
 
 
 def insecure_role(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:

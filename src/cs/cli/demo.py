@@ -1,8 +1,10 @@
 """``cs demo``: the whole service once, or a year of its history."""
 
 import asyncio
+import os
 import random
 import time
+import webbrowser
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -40,6 +42,7 @@ from cs.eventlog.fingerprints import email_print
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.http_server.errors import CannotListen
+from cs.http_server.serving import on_signal
 from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret, Operator
 from cs.pipeline.ranking import Ranking
@@ -67,6 +70,10 @@ async def demo(
     history: Annotated[
         bool, Parameter(help="Make a year of history instead, and leave it.")
     ] = False,
+    stay: Annotated[
+        bool,
+        Parameter(name="--open", help="Open the console in a browser, and stay until Ctrl-C."),
+    ] = False,
 ) -> AsyncIterator[Output]:
     """Start the service with its sandbox world, search one brand, show the people found.
 
@@ -80,14 +87,21 @@ async def demo(
     cs-history, for `cs events`, `cs report` and the other commands that answer questions
     (docs/analysts.md).
 
-    `cs serve --sandbox` runs the same service until Ctrl-C.
+    `cs serve --sandbox` runs the same service until Ctrl-C; so does --open, which shows
+    its console, with --history that of the year.
 
     Example: `cs demo Miruvane`, or `cs demo --history`, then
     `cs report --data-dir cs-history`.
     """
     logs.configure("error", "console")
     if history:
-        yield await _make_year(_new(at.data_dir or Path(HISTORY)))
+        folder = _new(at.data_dir or Path(HISTORY))
+        yield await _make_year(folder)
+        if stay:
+            *_, (_, latest) = worlds()
+            async with sandbox_service(latest, data_dir=folder.absolute()) as sandbox:
+                yield _shown(sandbox.console_url)
+                await _until_ended()
         return
     if at.data_dir is not None:
         stop("--data-dir goes with --history", 2)
@@ -96,7 +110,8 @@ async def demo(
         started = f"started in {time.monotonic() - began:.1f} s"
         count = len(listing(world))
         said = f"Service and sandbox world ({count} things to search) {started}."
-        yield Output(text=[f"{said}\n{sandbox.base_url}\n"])
+        where = f"{sandbox.base_url}\nconsole: {sandbox.console_url}"
+        yield Output(text=[f"{said}\n{where}\n"])
         key = (await sandbox.operator.create_key("demo", 100)).key
         async with AsyncClient(sandbox.base_url, key) as client:
             search = asyncio.create_task(client.contacts.search(name))
@@ -114,6 +129,24 @@ async def demo(
                 paid = "charged again" if getattr(again, "charged", False) else "not charged"
                 said = f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}."
                 yield Output([again], [said])
+        if stay:
+            yield _shown(sandbox.console_url)
+            await _until_ended()
+
+
+def _shown(url: str) -> Output:
+    """Open the console at *url* where there is a desktop, and name it."""
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(url)
+    said = f"\nThe console: {url}\nCtrl-C ends it."
+    return Output([{"console": url}], [said])
+
+
+async def _until_ended() -> None:
+    """Return at Ctrl-C or SIGTERM."""
+    ending = asyncio.Event()
+    with on_signal(ending.set):
+        await ending.wait()
 
 
 def _new(folder: Path) -> Path:
@@ -138,7 +171,8 @@ async def _make_year(folder: Path) -> Output:
             *(f"  week {each.week:>2}  {each.what}" for each in CHAPTERS),
             "\nAsk it, for example:\n",
             f"  cs keys list --data-dir {folder}",
-            f"  cs events export --brand Veltrana --data-dir {folder} --out veltrana.ndjson\n",
+            f"  cs events export --brand Veltrana --data-dir {folder} --out veltrana.ndjson",
+            f"  cs serve --sandbox --data-dir {folder}  # with its console\n",
             "docs/analysts.md has fifteen questions, each with its answer.",
         ],
     )

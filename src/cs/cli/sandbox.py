@@ -12,6 +12,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from cs import settings
+from cs.admin.app import build as admin_app
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.assembly.databases import keep_time, open_shared_time, open_stages_pool
 from cs.assembly.folder import open_paid_calls, sandbox_clock
@@ -130,6 +131,7 @@ class SandboxService(msgspec.Struct, frozen=True):
     """A service that runs in a made-up world; *base_url* ends in ``/v1``."""
 
     base_url: str
+    console_url: str
     settings: Settings
     service: RunningService
     operator: Operator
@@ -143,6 +145,7 @@ async def sandbox_service(
     world: World,
     *,
     folder: Path | None = None,
+    data_dir: Path | None = None,
     clock: SandboxClock | None = None,
     stages: Sequence[Stage] = (),
     providers: bool = False,
@@ -155,6 +158,7 @@ async def sandbox_service(
     Args:
         world: The outside world.
         folder: Holds ``data`` and certificates; by default one that is removed afterwards.
+        data_dir: The data, if it is elsewhere.
         clock: Of service and world; by default that of the data.
         stages: Do the work of stages of the service.
         providers: Play the sources and verifiers with a key, too; calls to them are made
@@ -169,9 +173,11 @@ async def sandbox_service(
             parent = Path(tempfile.gettempdir())
             folder = stack.enter_context(temporary_folder(parent, "cs-sandbox-"))
         asked = {name: free + (PAID[name] if providers else ()) for name, free in FREE.items()}
-        given = {"data_dir": folder / "data", "port": 0, **asked}
+        data = data_dir or folder / "data"
+        given = {"data_dir": data, "port": 0, "admin_port": 0, **asked}
         chosen = settings.load(environment={}, given=given)
         api_socket = stack.enter_context(listen(chosen.host, chosen.port))
+        admin_socket = stack.enter_context(listen(chosen.admin_host, chosen.admin_port))
         clock = clock or sandbox_clock(chosen.data_dir)
         chosen = await stack.enter_async_context(
             run_sandbox(chosen, world, folder / "certificates", clock, providers=providers)
@@ -184,9 +190,11 @@ async def sandbox_service(
         if stages:
             tools = msgspec.structs.replace(tools, stages=stages)
         service = await opened(run_embedded(chosen, tools, "sandbox", clock))
-        await opened(serving([(service.app, api_socket)], service.api.draining))
+        admin = admin_app(service.ready, console=service.console), admin_socket
+        await opened(serving([(service.app, api_socket)], service.api.draining, admin=admin))
         yield SandboxService(
             f"{address(api_socket)}/v1",
+            f"{address(admin_socket)}/console/",
             chosen,
             service,
             Operator(service.streams, clock),

@@ -7,6 +7,7 @@ its session, asks once, and ends at a page that says what was done.
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from hashlib import sha256
 from importlib.resources import files
 from urllib.parse import parse_qsl
 
@@ -29,7 +30,7 @@ from cs.console import (
     sources,
 )
 from cs.console.access import COOKIE, Session
-from cs.console.views import Act, Action, Handler, Parts, View
+from cs.console.views import Act, Action, Handler, Parts, Shared, View
 from cs.domain.console_operator import OperatorRole
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
@@ -41,10 +42,17 @@ from cs.runtime.slow_work import SlowWorkFailed
 
 #: Longest body of a form, in bytes.
 MAX_FORM = 8_192
-#: Longest wait for a new event before a live page gets a sign of life.
-LIVE_S = 15.0
+#: Longest wait for a new event before a live page gets a sign of life, and the shortest time
+#: between two events of one: reading the page again takes from the calls of the API.
+LIVE_S, LIVE_EVERY_S = 15.0, 2.0
+#: A live page that is read again is made once for all who look at it in this time.
+LIVE_FRESH_S = 1.0
+#: Live pages that are kept for others.
+MAX_PAGES = 100
 #: Forms that are remembered with what they did: sent again, they do nothing.
 MAX_DONE = 1_000
+#: How long browsers may keep a file that has its version in its address.
+YEAR_S = 365 * 86_400
 #: Live pages at once; further ones are read again by hand.
 MAX_LIVE = 100
 
@@ -109,6 +117,7 @@ _ACTS: Mapping[OperatorRole, Mapping[str, Act]] = {
         "/people/erase": people.erase,
     },
 }
+#: By their names.  Their address has a version, so that browsers keep them for long.
 _STATIC = {
     each.name: each.read_bytes()
     for each in (
@@ -116,6 +125,7 @@ _STATIC = {
         files("cs.history").joinpath("templates/page.css"),
     )
 }
+_VERSION = sha256(b"".join(_STATIC[name] for name in sorted(_STATIC))).hexdigest()[:12]
 _TYPES = {
     "css": "text/css",
     "js": "text/javascript",
@@ -127,7 +137,7 @@ def console_routes(parts: Parts) -> Sequence[BaseRoute]:
     """Return the routes of the console over *parts*."""
     console = _Console(parts)
     routes: list[Route] = [
-        Route("/static/{name}", console.static),
+        Route("/static/{version}/{name}", console.static),
         Route("/sign-in", console.sign_in, methods=["GET", "POST"]),
         Route("/sign-out", console.guarded(console.sign_out, "viewer"), methods=["POST"]),
         Route("/find", console.guarded(console.find, "viewer")),
@@ -156,7 +166,11 @@ class _Console:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._templates = environment("cs.console", "cs.history")
+        self._templates.globals["static"] = f"/console/static/{_VERSION}"
         self._live = 0
+        self._pages = LruDict[str, Shared[str]](MAX_PAGES)
+        # Stand for what is of one session in a page that several share.
+        self._csrf, self._once = random_id("csrf_", 26), random_id("once_", 26)
         self._done = LruDict[str, str](MAX_DONE)
 
     def guarded(
@@ -193,7 +207,18 @@ class _Console:
 
     def view(self, handler: Handler) -> Endpoint:
         async def show(request: Request, session: Session) -> Response:
-            return self._page(await handler(self._parts, request, session), request, session)
+            async def made() -> str:
+                view = await handler(self._parts, request, session)
+                return self._render(view, request, session, is_shared=is_shared)
+
+            is_shared = "hx-request" in request.headers
+            if not is_shared:
+                return HTMLResponse(self._own(await made(), session))
+            address = f"{session.role} {request.url.path}?{request.url.query}"
+            page = self._pages.use(address)
+            if page is None:
+                page = self._pages[address] = Shared[str](LIVE_FRESH_S)
+            return HTMLResponse(self._own(await page.get(made), session))
 
         return show
 
@@ -235,7 +260,7 @@ class _Console:
         return RedirectResponse(str(url.include_query_params(q=words)), 303)
 
     async def live(self, request: Request, session: Session) -> Response:
-        """Send a server-sent event whenever the log has grown, at most once a second."""
+        """Send a server-sent event whenever the log has grown, one in `LIVE_EVERY_S`."""
         del session
         if self._live >= MAX_LIVE:
             raise HTTPException(503, "too many live pages; reload by hand")
@@ -253,7 +278,7 @@ class _Console:
                         continue
                     position = await self._parts.log.head()
                     yield b"data: %d\n\n" % position
-                    await asyncio.sleep(1.0)
+                    await asyncio.sleep(LIVE_EVERY_S)
             finally:
                 self._live -= 1
 
@@ -289,34 +314,54 @@ class _Console:
 
     async def static(self, request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in _STATIC:
+        if name not in _STATIC or request.path_params["version"] != _VERSION:
             return self._headed(Response("there is no such file", 404))
         kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
         response = Response(_STATIC[name], media_type=kind)
-        response.headers.update(_HEADERS | {"Cache-Control": "max-age=3600"})
+        response.headers.update(_HEADERS | {"Cache-Control": f"max-age={YEAR_S}, immutable"})
         return response
 
     def _page(
         self, view: View, request: Request, session: Session, back: str | None = None
     ) -> Response:
+        return HTMLResponse(self._own(self._render(view, request, session, back), session))
+
+    def _render(
+        self,
+        view: View,
+        request: Request,
+        session: Session,
+        back: str | None = None,
+        *,
+        is_shared: bool = False,
+    ) -> str:
+        """Return *view* as a page that `_own` makes one of this session.
+
+        If it *is_shared*, it can be made one of any session with that role.
+        """
         allowed: Sequence[Action] = [each for each in view.actions if session.may(each.role)]
         plots = {
             title: msgspec.json.encode({"names": names, "data": data}).decode()
             for title, (names, data) in view.plots.items()
         }
-        text = self._templates.get_template("console.html").render(
+        return self._templates.get_template("console.html").render(
             view=view,
             page=view.page,
-            session=session,
+            session=None if is_shared else session,
+            csrf=self._csrf,
+            once=self._once,
             actions=allowed,
             plots=plots,
             navigation=NAVIGATION,
             path=request.url.path.rstrip("/") or "/console",
             here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
-            once=lambda: random_id("", 16),
             back=back,
         )
-        return HTMLResponse(text)
+
+    def _own(self, page: str, session: Session) -> str:
+        """Return *page* as that of *session*, each form in it as one that was not sent yet."""
+        first, *forms = page.replace(self._csrf, session.csrf).split(self._once)
+        return first + "".join(random_id("", 16) + each for each in forms)
 
     async def refuse(self, _: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

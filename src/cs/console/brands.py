@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
+from cs.console.searches import newest, newest_of
 from cs.console.views import (
     NOT_READY,
     ROWS,
@@ -22,36 +24,76 @@ from cs.console.views import (
     position_of,
     same,
 )
+from cs.domain.brand.events import LookupStarted
 from cs.domain.mail_domain import BounceReported, DomainLearned
-from cs.eventlog.port import NO_STREAM
+from cs.eventlog.port import NO_STREAM, Where
 from cs.history.brands import words_of
 from cs.history.comparing import PersonChange, one_after_another
 from cs.history.pages import Link, Page, Section, facts, table
+from cs.history.runs import runs as runs_of
 from cs.history.states import plain_state
 from cs.projections.brands import BRANDS, BrandRow
+from cs.projections.reading import topics_of
+
+#: Rows of the view that are looked through at once for a name.
+LOOKED_THROUGH = 2_000
 
 
 async def list_brands(parts: Parts, request: Request, session: Session) -> View:
-    """Show the brands that were looked up, by their names."""
+    """Show the brands that were looked up last, or those whose name has some words."""
     del session
     word = (chosen(request, "q") or "").lower()
-    found = [
-        (stream, row)
-        for stream, row in await parts.reading.brands()
-        if word in words_of(row.query).lower()
-    ]
-    found.sort(key=lambda each: words_of(each[1].query).lower())
-    first = position_of(request, "from") or 0
-    rows = [_row(stream, row) for stream, row in found[first : first + ROWS]]
-    older = same(request, **{"from": first + ROWS}) if len(found) > first + ROWS else None
+    if word:
+        found, more = await _named(parts, word, chosen(request, "from") or "")
+        older = None if more is None else same(request, **{"from": more})
+        about = "" if found else "None has that in its name or domain."
+    else:
+        found, before = await _newest(parts, position_of(request))
+        older = None if before is None else same(request, before=before)
+        about = "" if found else "None in this part of the log. cs search BRAND makes one."
+    rows = [_row(stream, row) for stream, row in found]
     fields = "brand running outcome verified finished_at reused_until"
-    about = "" if rows else "None was looked up yet."
     return View(
         page=Page(title="Brands", sections=[table("Brands", rows, fields, about=about)]),
         command="cs brands list",
         filters=[Input(name="q", label="Name or domain", value=word)],
         older=older,
     )
+
+
+async def _newest(
+    parts: Parts, before: int | None
+) -> tuple[Sequence[tuple[str, BrandRow]], int | None]:
+    """Return the brands whose newest run began before the position *before*."""
+    events, more = await newest(parts, Where(topics=topics_of(LookupStarted)), before)
+    found = {}
+    for each in events:
+        row = await parts.views.get(BRANDS, each.stream)
+        if row is not None and each.stream not in found:
+            found[each.stream] = row
+    return [*found.items()], more
+
+
+async def _named(
+    parts: Parts, word: str, after: str
+) -> tuple[Sequence[tuple[str, BrandRow]], str | None]:
+    """Return up to `ROWS` brands with *word* in their names, by the ids of their streams."""
+    found = list[tuple[str, BrandRow]]()
+    mark = msgspec.json.encode(word).decode()[1:-1]  # as rows have it
+    while len(found) < ROWS:
+        _, rows = await parts.views.page(BRANDS, after, LOOKED_THROUGH)
+        for stream, _, stored in rows:
+            after = stream
+            if mark in stored.decode().lower():
+                row = BRANDS.decode(stored)
+                if word in words_of(row.query).lower():
+                    found.append((stream, row))
+                    if len(found) == ROWS:
+                        break
+        if len(rows) < LOOKED_THROUGH:
+            break
+    found.sort(key=lambda each: words_of(each[1].query).lower())
+    return found, after if len(found) == ROWS else None
 
 
 async def show_brand(parts: Parts, request: Request, session: Session) -> View:
@@ -61,7 +103,7 @@ async def show_brand(parts: Parts, request: Request, session: Session) -> View:
     row = await parts.views.get(BRANDS, stream)
     if row is None:
         raise not_found(f"there is no brand {stream}", "the list of brands has all")
-    runs = await parts.history.runs(stream)
+    runs = runs_of(reversed(await newest_of(parts, stream)))
     rows = [
         {
             "lookup": Link(run.lookup, f"/console/events?lookup={run.lookup}"),
@@ -101,7 +143,7 @@ async def compare_runs(parts: Parts, request: Request, session: Session) -> View
     """Show who joined, who left and what changed between two runs, by pseudonym."""
     del session
     stream = request.path_params["stream"]
-    pairs = [*one_after_another(await parts.history.runs(stream))]
+    pairs = [*one_after_another(runs_of(reversed(await newest_of(parts, stream))))]
     if not pairs:
         raise not_found("fewer than two runs have an answer", "search for the brand again")
     lookups = [pairs[0][0].lookup, *(after.lookup for _, after in pairs)][-ROWS:]
@@ -173,18 +215,20 @@ async def list_mail_domains(parts: Parts, request: Request, session: Session) ->
     ]
     return View(
         page=Page(title=domain or "Mail domains", sections=sections),
-        command=shlex.join(["cs", "state", f"mail-domain-{domain or 'DOMAIN'}"]),
+        command="cs events export --category=mail-domain"
+        if domain is None
+        else shlex.join(["cs", "state", f"mail-domain-{domain}"]),
         filters=[Input(name="domain", label="Domain", value=domain or "", required=True)],
     )
 
 
 async def _mail_domain(parts: Parts, domain: str) -> Section:
     stream = f"mail-domain-{domain}"
-    state = await parts.history.state_at(stream)
+    state = await parts.streams.load(stream)
     if state.version == NO_STREAM:
         return Section(heading="Mail domain", about=f"Nothing is known of {domain}.")
     rows: list[dict[str, Any]] = []
-    async for each in parts.history.stream(stream):
+    for each in await newest_of(parts, stream, ROWS):
         match each.event:
             case DomainLearned(facts=learned, expires_at=until):
                 said = ", ".join(f"{k}: {v}" for k, v in plain_state(learned).items() if v)
@@ -197,7 +241,7 @@ async def _mail_domain(parts: Parts, domain: str) -> Section:
     known = {name: str(value) for name, value in plain_state(state.state).items()}
     return table(
         "What is known, and since when",
-        rows[::-1][:ROWS],
+        rows,
         "position at what",
         facts=facts(known),
     )

@@ -1,6 +1,7 @@
-"""Events: the newest of those that are meant, and one of them with its cause."""
+"""Events: the newest of those that are meant, and one of them with its chain of causes."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -9,8 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.searches import newest
+from cs.console.searches import WINDOW, newest, newest_of
 from cs.console.views import (
+    ROWS,
     Input,
     Parts,
     View,
@@ -20,23 +22,28 @@ from cs.console.views import (
     position_of,
     same,
 )
+from cs.domain.brand.brand import stream_of
 from cs.domain.codec import shapes
 from cs.eventlog.categories import CATEGORIES
-from cs.eventlog.port import SealedEvent
+from cs.eventlog.port import DamagedEvent, NewerEvent, SealedEvent
 from cs.eventlog.stored_cause import cause_in
+from cs.history.causes import CausedEvent, explain
 from cs.history.history import UNREADABLE
 from cs.history.pages import Link, Page, Section, facts, table
 from cs.history.selection import BadSelection, Selection
 from cs.history.states import HIDDEN
 from cs.history.words import cause_in_words
 
+#: Positions from the beginning of a run in which an event's consequences are looked for.
+EXPLAINED = 5_000
+_FILTERS = ("type", "category", "stream", "key", "lookup")
+
 
 class _Head(msgspec.Struct):
+    """Fields of an event as it is stored."""
+
     at: Any = None
     lookup: str | None = None
-
-
-_FILTERS = ("type", "category", "stream", "key", "lookup")
 
 
 async def list_events(parts: Parts, request: Request, session: Session) -> View:
@@ -45,8 +52,13 @@ async def list_events(parts: Parts, request: Request, session: Session) -> View:
     given = {name: chosen(request, name) for name in _FILTERS}
     selection = _selection(given)
     before = position_of(request)
+    first, last = await _span(parts, selection.lookup)
     found, more = await newest(
-        parts, selection.where(), before, lambda each: _holds(selection, each)
+        parts,
+        selection.where(),
+        last if before is None else before,
+        lambda each: _holds(selection, each),
+        after=first,
     )
     rows = [
         {
@@ -58,68 +70,116 @@ async def list_events(parts: Parts, request: Request, session: Session) -> View:
         }
         for each in found
     ]
-    about = f"Looked through from position {more or 1} on."
+    about = "" if rows else "No event is meant; ask for less. "
+    about += f"Looked through from position {more or 1} on."
     words = [f"--{name}={value}" for name, value in given.items() if value]
+    if before is not None and 1 < before <= await parts.log.head():
+        words.append(f"--upto={before - 1}")
+    inputs = [
+        Input(name="type", label="Type", value=given["type"] or ""),
+        Input(
+            name="category",
+            label="Category",
+            value=given["category"] or "",
+            options=["", *CATEGORIES],
+        ),
+        *(
+            Input(name=name, label=name.capitalize(), value=given[name] or "")
+            for name in _FILTERS[2:]
+        ),
+        Input(name="before", label="Before position", value=str(before or "")),
+    ]
     return View(
         page=Page(
             title="Events",
             sections=[table("Events", rows, "position at type stream version", about=about)],
         ),
         command=shlex.join(["cs", "events", "export", *words]),
-        filters=[
-            Input(name="type", label="Type", value=given["type"] or ""),
-            Input(
-                name="category",
-                label="Category",
-                value=given["category"] or "",
-                options=["", *CATEGORIES],
-            ),
-            *(
-                Input(name=name, label=name.capitalize(), value=given[name] or "")
-                for name in _FILTERS[2:]
-            ),
-        ],
+        filters=inputs,
         older=None if more is None else same(request, before=more),
+        newest=None if before is None else same(request, before=""),
         live=before is None,
     )
 
 
+async def _span(parts: Parts, lookup: str | None) -> tuple[int, int | None]:
+    """Return after and before which position the events of *lookup* are, most of them.
+
+    Of a run that began lately, and of none, the second is ``None``.
+    """
+    if lookup is None:
+        return 0, None
+    try:
+        events = await newest_of(parts, stream_of(lookup))
+    except (DamagedEvent, NewerEvent):
+        return 0, None
+    of_run = [e.position for e in events if getattr(e.event, "lookup", None) == lookup]
+    return (max(of_run[-1] - WINDOW, 0), of_run[0] + WINDOW) if of_run else (0, None)
+
+
 async def show_event(parts: Parts, request: Request, session: Session) -> View:
-    """Show an event as it is stored, and its cause."""
+    """Show an event as it is stored, why it came about, and what followed."""
     del session
     said = request.path_params["position"]
     position = int(said) if said.isdecimal() and len(said) <= 15 else 0
-    if not 0 < position <= await parts.log.head():
+    head = await parts.log.head()
+    if not 0 < position <= head:
         raise not_found(f"there is no event {position}", "the list of events has the newest")
     stored = await parts.log.stored(position - 1, 1)
     event = stored[0]
-    before = None if position == 1 else event_link(position - 1)
     try:
         cause = cause_in_words(cause_in(event.state))
+        found = await explain(parts.log, position, most=EXPLAINED)
     except UNREADABLE:
-        cause = "the event is damaged: cs log verify"
+        cause, found = "the event is damaged: cs log verify", None
+    except DamagedEvent as error:
+        cause, found = f"{error}: cs log verify", None
+    values = {
+        "stream": _stream_link(event.stream),
+        "version": event.version,
+        "at": str(_head(event).at or ""),
+        "caused by": cause,
+        "event before": event_link(position - 1) if position > 1 else None,
+        "event after": event_link(position + 1) if position < head else None,
+    }
+    folded = [("As it is stored, people sealed", _json(event.state))]
+    chain = (
+        ()
+        if found is None
+        else (
+            _chain("Why it came about", found.before[-ROWS:], "The first cause is at the top."),
+            _chain(
+                "What followed", found.after[:ROWS], "The first that came of it is at the top."
+            ),
+        )
+    )
     return View(
         page=Page(
             title=f"Event {position}",
             lead=event.topic,
             sections=[
-                Section(
-                    heading="The event",
-                    facts=facts(
-                        {
-                            "stream": _stream_link(event.stream),
-                            "version": event.version,
-                            "at": str(_head(event).at or ""),
-                            "caused by": cause,
-                            "event before": before,
-                        }
-                    ),
-                    folded=[("As it is stored, people sealed", _json(event.state))],
-                ),
+                Section(heading="The event", facts=facts(values), folded=folded),
+                *chain,
             ],
         ),
         command=f"cs events why {position}",
     )
+
+
+def _chain(heading: str, events: Sequence[CausedEvent], about: str) -> Section:
+    rows = [
+        {
+            "position": event_link(each.position),
+            "at": each.stored.at,
+            "type": each.stored.topic,
+            "stage": " ".join(str(each.said.get(name, "")) for name in ("stage", "item")),
+            "stream": _stream_link(each.stored.stream),
+            "caused_by": cause_in_words(each.caused_by),
+        }
+        for each in events
+    ]
+    fields = "position at type stage stream caused_by"
+    return table(heading, rows, fields, about=about if rows else "Nothing that is known.")
 
 
 def _stream_link(stream: str) -> Link:
@@ -143,7 +203,8 @@ def _selection(given: dict[str, str | None]) -> Selection:
 
 
 def _holds(selection: Selection, event: SealedEvent) -> bool:
-    return selection.lookup is None or _head(event).lookup == selection.lookup
+    lookup = selection.lookup
+    return lookup is None or (lookup.encode() in event.state and _head(event).lookup == lookup)
 
 
 def _head(event: SealedEvent) -> _Head:

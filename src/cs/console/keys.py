@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
+from cs.console.searches import newest, newest_of
 from cs.console.views import (
     ROWS,
     Action,
@@ -25,14 +26,13 @@ from cs.domain.codec import topic_of
 from cs.domain.key import Key, SearchAdmitted, SearchSettled, day_window, minute_window
 from cs.domain.operator_actions import act_of
 from cs.domain.rate_limits import RateWindow
-from cs.eventlog.port import NO_STREAM, RecordedEvent
+from cs.eventlog.port import NO_STREAM, RecordedEvent, Where
+from cs.history.history import opened, pass_over
 from cs.history.pages import Page, Section, facts, table
 from cs.runtime.durations import in_words
 
 #: Days of use that a forecast is made from.
 FORECAST_DAYS = 30
-#: Newest events of a key that its page is made of.
-NEWEST = 2_000
 #: Units that one grant may add or take away.
 MOST = 1_000_000_000
 
@@ -73,11 +73,10 @@ async def show_key(parts: Parts, request: Request, session: Session) -> View:
     if folded.version == NO_STREAM:
         raise not_found(f"there is no key {key_id}", "the list of keys has all")
     key: Key = folded.state
-    after = max(NO_STREAM, folded.version - NEWEST)
-    events = await parts.log.read(f"key-{key_id}", after)
-    before = position_of(request)
-    shown = [each for each in reversed(events) if before is None or each.position < before]
-    rows = [_movement(each) for each in shown[:ROWS]]
+    stream, before = f"key-{key_id}", position_of(request)
+    events = await newest_of(parts, stream)
+    found, more = await newest(parts, Where(streams=frozenset({stream})), before)
+    rows = [_movement(each) for each in await opened(parts.keys, found, pass_over)]
     days = _by_day(events, parts.clock.now())
     return View(
         page=Page(
@@ -91,7 +90,8 @@ async def show_key(parts: Parts, request: Request, session: Session) -> View:
         ),
         command=f"cs ledger {key_id}",
         actions=_actions(key_id, key),
-        older=same(request, before=shown[ROWS - 1].position) if len(shown) > ROWS else None,
+        older=None if more is None else same(request, before=more),
+        newest=None if before is None else same(request, before=""),
         plots={
             "Searches and charges by day": (
                 ["searches", "charged"],
@@ -223,6 +223,6 @@ def _window(window: RateWindow) -> str:
 
 
 def _acts(events: Sequence[RecordedEvent]) -> Sequence[Mapping[str, object]]:
-    """Return what operators did in *events*, the newest first."""
-    acts = [act for each in reversed(events) if (act := act_of(each.stream, each.event))]
+    """Return what operators did in *events*, the newest first, in this order."""
+    acts = [act for each in events if (act := act_of(each.stream, each.event))]
     return [{"at": a.at, "what": a.what.replace("_", " "), "by": a.by} for a in acts[:ROWS]]

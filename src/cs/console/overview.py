@@ -1,13 +1,12 @@
 """The first page: what is wrong, what runs now, and what happened lately."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.activity import SPANS, Bucket, Span, quantile, sums
+from cs.console.activity import SPANS, Span, quantile, sums
 from cs.console.views import Action, Form, Parts, View, chosen, same
 from cs.domain.stages.table import STAGES
 from cs.history.pages import Link, Page, Section, facts, table
@@ -98,6 +97,8 @@ def _wrong(  # noqa: C901  one row for each that may be wrong
         yield row("Data keys lost", health["keys_lost"], "restore the keys")
     if ready and "misconfigured" in health:
         yield row("Settings", health["misconfigured"], "cs config check")
+    for name, what in health.get("insecure", {}).items():
+        yield row("Insecure", f"{name}: {', '.join(what)}", "cs config check")
     if state.views_behind > BEHIND:
         yield row("Views behind", f"{state.views_behind} events", "cs log verify")
     bus = health.get("bus")
@@ -152,12 +153,6 @@ def _failures(state: ServiceState) -> Iterator[Section]:
             for each in state.failures
         ]
         yield table("Last lookups that failed", rows, "at outcome why lookup")
-
-
-def _quantiles(
-    parts: Sequence[tuple[datetime, Bucket]], share: float
-) -> Sequence[float | None]:
-    return [quantile([bucket], "lookup", share) for _, bucket in parts]
 
 
 def _seconds(value: float | None) -> str | None:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -22,8 +23,17 @@ from cs.console.views import (
 )
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
-from cs.domain.key import SearchAdmitted
-from cs.eventlog.port import SealedEvent, Where
+from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
+from cs.eventlog.categories import CATEGORIES, category_name
+from cs.eventlog.port import (
+    NO_STREAM,
+    DamagedEvent,
+    NewerEvent,
+    RecordedEvent,
+    SealedEvent,
+    Where,
+)
+from cs.eventlog.streams import FoldedState
 from cs.history.history import opened, pass_over
 from cs.history.pages import Link, Page, Section, table
 from cs.history.redacting import redact_search
@@ -36,6 +46,8 @@ from cs.projections.searches import SEARCHES
 #: Positions of the log that are looked through at once, from its end, and most of them for
 #: one page of rows.
 WINDOW, FARTHEST = 2_000, 40_000
+#: Events of one stream that are read for a page: of a longer one the newest.
+NEWEST = 2_000
 
 
 async def newest(
@@ -43,24 +55,55 @@ async def newest(
     where: Where,
     before: int | None,
     holds: Callable[[SealedEvent], bool] = lambda _: True,
+    after: int = 0,
 ) -> tuple[Sequence[SealedEvent], int | None]:
     """Return up to `ROWS` events of *where* that *holds*, the newest first.
 
-    They stand before the position *before*, if it is given.  The second is the position to
-    go on before; ``None``: there are no others.
+    They stand before the position *before*, if it is given, and after *after*.  The second is
+    the position to go on before; ``None``: there are no others.
     """
     head = await parts.log.head()
     end = head if before is None else min(max(before - 1, 0), head)
-    lowest = max(0, end - FARTHEST)
+    read, window, lowest = where, WINDOW, max(after, end - FARTHEST)
+    if where.streams:
+        last = await _last_of(parts, where)
+        if last is not None and last.version <= NEWEST:
+            window, lowest = max(end - after, 1), after  # all of the stream, by its name
+        else:
+            # By position: a long stream would be read whole for each window.
+            end = end if last is None else min(end, last.position)
+            lowest = max(after, end - FARTHEST)
+            read = Where(where.topics, None, where.streams | (where.prefixes or frozenset()))
     found = list[SealedEvent]()
     while end > lowest and len(found) < ROWS:
-        begin = max(lowest, end - WINDOW)
-        stored = await parts.log.select(where, begin, end)
-        found += filter(holds, reversed(stored))
+        begin = max(lowest, end - window)
+        stored = await parts.log.select(read, begin, end)
+        found += [e for e in reversed(stored) if where.holds(e.stream, e.topic) and holds(e)]
         end = begin
     if len(found) > ROWS:
         return found[:ROWS], found[ROWS - 1].position
-    return found, end + 1 if end else None
+    return found, end + 1 if end > after else None
+
+
+async def _last_of(parts: Parts, where: Where) -> FoldedState[Any] | None:
+    """Return where the one stream of *where* ends; ``None``: not known, or there are more."""
+    named = [*(where.streams or ()), *(where.prefixes or ())]
+    if len(named) > 1 or category_name(named[0]) not in CATEGORIES:
+        return None
+    try:
+        return await parts.streams.load(named[0])
+    except (DamagedEvent, NewerEvent):
+        return None  # as it is stored it can be shown
+
+
+async def newest_of(parts: Parts, stream: str, most: int = NEWEST) -> Sequence[RecordedEvent]:
+    """Return the newest events of *stream*, *most* of them, the newest first.
+
+    Raises:
+        LogUnavailable, DamagedEvent: The stream cannot be read.
+    """
+    last = (await parts.streams.load(stream)).version
+    return (await parts.log.read(stream, max(last - most, NO_STREAM)))[::-1]
 
 
 async def list_searches(parts: Parts, request: Request, session: Session) -> View:
@@ -70,8 +113,9 @@ async def list_searches(parts: Parts, request: Request, session: Session) -> Vie
     streams = None if key is None else frozenset({f"key-{key}"})
     where = Where(topics=topics_of(SearchAdmitted), streams=streams)
     found, before = await newest(parts, where, position_of(request))
+    events = await opened(parts.keys, found, pass_over)
     rows = []
-    for each in await opened(parts.keys, found, pass_over):
+    for each in events:
         event = each.event
         assert isinstance(event, SearchAdmitted)
         row = await parts.views.get(SEARCHES, event.search)
@@ -124,10 +168,30 @@ async def _found(parts: Parts, request: Request) -> SearchAt:
         )
     at = position_of(request, "at")
     head = await parts.log.head()
-    found = await search_at(parts.history, search, key, min(at or head, head))
+    position = min(at or head, head)
+    of_key = await _of_long_key(parts, search, key, position)
+    found = await search_at(parts.history, search, key, position, of_key)
     if found is None:
         raise not_found(f"{search} had not been made by position {at}", "choose a later one")
     return found
+
+
+async def _of_long_key(
+    parts: Parts, search: str, key: str, position: int
+) -> Sequence[RecordedEvent] | None:
+    """Return the first event of *key* and those of *search*; ``None``: it has few in all."""
+    row = await parts.views.get(SEARCHES, search)
+    if row is None or (await parts.streams.key(key)).version <= NEWEST:
+        return None
+    stream = f"key-{key}"
+    last = min(row.settled_position or row.position + FARTHEST, position)
+    where = Where(
+        topics_of(SearchAdmitted, SearchRepeated, SearchSettled), None, frozenset({stream})
+    )
+    stored = await parts.log.select(where, row.position - 1, last)
+    mine = await opened(parts.keys, [s for s in stored if s.stream == stream], pass_over)
+    issued = await parts.log.read(stream, NO_STREAM, 1)
+    return [*issued, *(each for each in mine if getattr(each.event, "search", "") == search)]
 
 
 def _view(request: Request, shown: SearchAt) -> View:

@@ -1,8 +1,8 @@
 """What a view of the console is, and what its handlers work with."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -18,7 +18,7 @@ from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.history.history import History
 from cs.history.pages import Link, Page, Section
-from cs.history.service_state import ServiceState, read_state
+from cs.history.service_state import RecentEnds, ServiceState, read_ends, read_now
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator
 from cs.paid_calls.budgets import Spending
@@ -27,25 +27,58 @@ from cs.projections.views import Views
 from cs.runtime.clock import Clock
 from cs.runtime.slow_work import SlowWork
 
+T = TypeVar("T")
+
 #: Rows of one table; further ones are on the next page.
 ROWS = 50
-#: How long a state that was read is shown again: many may look at once.
-FRESH_S = 5.0
 #: Stands for what is not made yet.
 NOT_READY = Section(
     heading="Not ready yet", about="It is being made. Load the page again in a few seconds."
 )
+#: How long something that was read for one page is shown on others: many may look at once.
+#: How recent runs ended takes longer to read, so an older one is shown while it is read again.
+FRESH_S, ENDS_FRESH_S = 2.0, 30.0
+
+
+class Shared(Generic[T]):
+    """Something that callers read together, again when it is older than *fresh_s*.
+
+    With *may_be_old* they get what was read before while it is read again.
+    """
+
+    def __init__(self, fresh_s: float, *, may_be_old: bool = False) -> None:
+        self._fresh_s = fresh_s
+        self._may_be_old = may_be_old
+        self._reading: asyncio.Task[T] | None = None
+        self._last: asyncio.Task[T] | None = None  # that has ended well
+        self._until = 0.0
+
+    async def get(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what *read* returns, or returned lately; what it raised is raised."""
+        loop, reading = asyncio.get_running_loop(), self._reading
+        if reading is not None and reading.done():
+            if reading.exception() is None:
+                self._last = reading
+            else:
+                reading = None
+        if reading is None or loop.time() > self._until:
+            self._until = loop.time() + self._fresh_s
+            reading = self._reading = loop.create_task(read())
+        if self._may_be_old and self._last is not None and not reading.done():
+            reading = self._last
+        return await asyncio.shield(reading)
+
+    def forget(self) -> None:
+        """Have the next call read it again: an operator has changed something."""
+        self._reading = self._last = None
 
 
 class CachedState:
-    """The state of the service, read again when it is asked for and older than `FRESH_S`.
-
-    A read goes through the newest 5,000 events, so callers share one.
-    """
+    """The state of the service, which all pages read together."""
 
     def __init__(self) -> None:
-        self._reading: asyncio.Task[ServiceState] | None = None
-        self._begun_at = 0.0
+        self._now = Shared[ServiceState](FRESH_S)
+        self._ends = Shared[RecentEnds](ENDS_FRESH_S, may_be_old=True)
 
     async def get(self, parts: "Parts") -> ServiceState:
         """Return the state as it was at most `FRESH_S` ago.
@@ -53,23 +86,14 @@ class CachedState:
         Raises:
             LogUnavailable: It cannot be read now.
         """
-        loop = asyncio.get_running_loop()
-        if self._reading is None or loop.time() - self._begun_at > FRESH_S:
-            self._begun_at = loop.time()
-            self._reading = loop.create_task(
-                read_state(parts.log, parts.keys, parts.views, parts.streams, parts.clock)
-            )
-        reading = self._reading
-        try:
-            return await asyncio.shield(reading)
-        except Exception:
-            if self._reading is reading:
-                self._reading = None
-            raise
+        now = await self._now.get(
+            lambda: read_now(parts.log, parts.views, parts.streams, parts.clock)
+        )
+        return now.with_ends(await self._ends.get(lambda: read_ends(parts.log, parts.keys)))
 
     def forget(self) -> None:
         """Have the next call read it again: an operator has changed something."""
-        self._reading = None
+        self._now.forget()
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -133,7 +157,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         command: The command that prints the same.
         filters: Of a form that reads the page again.
-        older: Where the next page of rows is.
+        older: Where the next page of rows is; *newest*: where the first one is.
         live: Whether it is read again while it is looked at.
         plots: By title: names of series, times in seconds, and the values of each series.
         slider: The position that is shown, and the first and last that may be.
@@ -144,6 +168,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     filters: Sequence[Input] = ()
     actions: Sequence[Action] = ()
     older: str | None = None
+    newest: str | None = None
     live: bool = False
     spans: Sequence[tuple[str, str, bool]] = ()  # name, address, and whether it is chosen
     plots: Mapping[str, tuple[Sequence[str], Sequence[Sequence[float | None]]]] = {}

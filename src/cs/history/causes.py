@@ -36,6 +36,8 @@ AFTER_THE_END = timedelta(days=1)
 _ANSWER = re.compile(r"(?P<lookup>[^/]+)/(?P<stage>[^/]+)/(?P<item>.*)/(?P<attempt>\d+)/[^/]+")
 #: Events that follow the one that the same call or message led to before them.
 _STORED_WITH_ANOTHER = {"lookup-started", "lookup-finished", "stage-issued"}
+#: In what is stored of an event whose cause is another event.
+_BY_AN_EVENT = b'"kind":"event"'
 #: Fields of events that link them, or describe their result.
 _FIELDS = (
     *("at", "lookup", "search", "stage", "item", "attempt", "mail_domain", "checked"),
@@ -90,11 +92,12 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 async def explain(
-    log: EventLog, position: int, progress: Progress = unseen
+    log: EventLog, position: int, progress: Progress = unseen, most: int | None = None
 ) -> Explanation | None:
     """Return why the event at *position* of *log* came about; ``None``: there is none.
 
-    The events of one run and its searches are held in memory.
+    The events of one run and its searches are held in memory.  What is no event of the run is
+    looked for in the *most* positions from its beginning on; ``None``: without such a limit.
 
     Raises:
         LogUnavailable: The log cannot be read now.
@@ -105,7 +108,8 @@ async def explain(
     if not asked:
         return None
     events: dict[int, CausedEvent] = {}
-    for event in sorted(await _related(history, asked[0], progress), key=lambda e: e.position):
+    related = await _related(history, asked[0], progress, most)
+    for event in sorted(related, key=lambda e: e.position):
         follows = _follows(event, [*events.values()][::-1])
         known = tuple(dict.fromkeys(each for each in follows if each in events))
         events[event.position] = replace(event, follows=known)
@@ -122,13 +126,21 @@ async def explain(
 
 
 async def _related(
-    history: History, asked: CausedEvent, progress: Progress
+    history: History, asked: CausedEvent, progress: Progress, most: int | None
 ) -> Sequence[CausedEvent]:
     """Return *asked* and the events that may be linked to it."""
 
-    async def read(selection: Selection, progress: Progress = unseen) -> list[CausedEvent]:
+    async def read(
+        selection: Selection, progress: Progress = unseen, marks: Sequence[bytes] = (b"",)
+    ) -> list[CausedEvent]:
+        """Return the selected events that have one of *marks* in what is stored of them."""
         pages = history.pages(selection, progress, pass_over)
-        return [_caused(each) async for page in pages for each in page]
+        return [
+            _caused(each)
+            async for page in pages
+            for each in page
+            if any(mark in each.state for mark in marks)
+        ]
 
     position, run = asked.position, asked.run
     if "search" in asked.said:
@@ -142,12 +154,16 @@ async def _related(
     of_run = [] if run is None else await read(Selection(streams=(stream_of(run),)))
     own = [each for each in of_run if each.stored.lookup == run]
     begun = next((each.position for each in own if each.kind == "lookup-started"), None)
-    if begun is None:
+    if run is None or begun is None:
         return [asked]
     ends = [each.stored.at for each in own if each.kind == "lookup-finished"]
     until = max(ends[0], asked.stored.at) + AFTER_THE_END if ends else None
     found = {position: asked}
-    for each in await read(Selection(after=begun - _ADMISSION, until=until), progress):
+    if most is not None:
+        found |= {each.position: each for each in own}
+    upto = None if most is None else begun + most
+    linked = Selection(after=begun - _ADMISSION, until=until, upto=upto)
+    for each in await read(linked, progress, (run.encode(), _BY_AN_EVENT)):
         cause = each.caused_by
         if each.run == run or (isinstance(cause, EventCause) and cause.position in found):
             found[each.position] = each

@@ -27,6 +27,8 @@ from cs.keystore.port import KeyStore
 #: Positions that are read at once: the bound of memory, and the work of a store between two
 #: reports of progress.
 WINDOW = 5_000
+#: The same where streams are read by their names: each read goes through all of them.
+STREAM_WINDOW = 50_000
 #: How far events of neighbouring positions may be out of the order of their times: those of
 #: appends that waited for each other.
 OUT_OF_ORDER = 500
@@ -117,7 +119,7 @@ class History:
     ) -> AsyncIterator[HistoryEvent]:
         """Yield the events of *selection* that are stored now, in order of position.
 
-        *progress* is called after every `WINDOW` positions.
+        *progress* is called after every `WINDOW` positions, or `STREAM_WINDOW`.
 
         Raises:
             LogUnavailable: The log cannot be read now.
@@ -136,6 +138,8 @@ class History:
     ) -> AsyncIterator[list[HistoryEvent]]:
         """Yield the events of `events` in lists, one for each `WINDOW` positions.
 
+        Of selected streams one for each `STREAM_WINDOW`.
+
         *unreadable* is called with each damaged or missing event.
 
         Raises:
@@ -143,8 +147,10 @@ class History:
         """
         where = selection.where()
         after, upto = await self._limits(selection)
+        by_stream = bool(where.streams) and not where.prefixes
+        window = STREAM_WINDOW if by_stream else WINDOW
         while after < upto:
-            end = min(after + WINDOW, upto)
+            end = min(after + window, upto)
             stored = await self._log.select(where, after, end)
             if where == EVERYTHING:
                 for missing in _missing(stored, after, end):

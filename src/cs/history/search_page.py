@@ -78,7 +78,11 @@ def _answer(record: Mapping[str, Any]) -> Section:
     values = {name: value for name, value in record.items() if name not in _NOT_FACTS}
     if "reason" in record:
         values["reason"] = _outcome(record["reason"])
-    values["usage of the key"] = "{used} of {quota}, {remaining} left".format(**record["usage"])
+    values["usage of the key"] = (
+        "{used} of {quota}, {remaining} left".format(**record["usage"])
+        if "usage" in record
+        else "not counted here: its key has many searches"
+    )
     shown = [name for each in record.get("contacts", ())[:1] for name in each]
     fields = " ".join(name for name in _CONTACT.split() if name in shown)
     as_json = msgspec.json.format(msgspec.json.encode(record)).decode()

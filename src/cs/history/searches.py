@@ -5,7 +5,7 @@ that position, and the code of the API shapes it (`cs.projections.search_record`
 were erased since are in no answer: their data keys are gone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.port import LogUnavailable, RecordedEvent
 from cs.history.history import History, Progress, unseen
 from cs.history.loading import Fold, Search
 from cs.history.runs import Run, runs
@@ -89,11 +89,21 @@ async def key_of_search(
 
 
 async def search_at(
-    history: History, search: str, key_id: str, position: int
+    history: History,
+    search: str,
+    key_id: str,
+    position: int,
+    of_key: Sequence[RecordedEvent] | None = None,
 ) -> SearchAt | None:
     """Return *search* as it was when *position* was the log's last; ``None``: not yet made.
 
-    *key_id* is of the key that it was made with (`key_of_search`).
+    Args:
+        history: Where it is read.
+        search: Its id.
+        key_id: Of the key that it was made with (`key_of_search`).
+        position: Of the log.
+        of_key: The key's first event and those of this search, where the key has too many to
+            read; the record has no ``usage`` then.  By default all are read.
 
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: As `History.stream`.
@@ -102,7 +112,7 @@ async def search_at(
     row: SearchRow | None = None
     used: UsageRow | None = None
     found: Search | None = None
-    async for recorded in history.stream(f"key-{key_id}", position):
+    async for recorded in _each(history, key_id, position, of_key):
         if type(recorded.event) in USAGE.reads:
             used = USAGE.fold(used, recorded)
         if type(recorded.event) in SEARCHES.reads and SEARCHES.key(recorded) == search:
@@ -131,7 +141,7 @@ async def search_at(
         search=found,
         position=position,
         now=position >= await history.head(),
-        record=msgspec.Raw(search_body(SearchParts(search, row, used, body))),
+        record=_record(SearchParts(search, row, used, body), with_usage=of_key is None),
         run=run,
         asked=() if run is None else run.asked(),
         erased_since=tuple(
@@ -140,6 +150,25 @@ async def search_at(
             if recorded.position > position and isinstance(recorded.event, ContactsErased)
         ),
     )
+
+
+async def _each(
+    history: History, key_id: str, position: int, given: Sequence[RecordedEvent] | None
+) -> AsyncIterator[RecordedEvent]:
+    if given is None:
+        async for recorded in history.stream(f"key-{key_id}", position):
+            yield recorded
+    for recorded in given or ():
+        if recorded.position <= position:
+            yield recorded
+
+
+def _record(parts: SearchParts, *, with_usage: bool) -> msgspec.Raw:
+    body = search_body(parts)
+    if not with_usage:
+        fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        body = msgspec.json.encode({n: v for n, v in fields.items() if n != "usage"})
+    return msgspec.Raw(body)
 
 
 def _erased(position: int, event: ContactsErased) -> ErasedSince:

@@ -4,17 +4,19 @@ On databases the views are those of this version: where no `cs project` of it ha
 empty, and as far behind as the log is long.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from cs.domain.service import WorldChosen
-from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog
+from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog, RecordedEvent
 from cs.eventlog.streams import Streams
-from cs.history.loading import load
-from cs.history.runs import Run
+from cs.history.history import History, opened, pass_over
+from cs.history.runs import Run, runs
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
 from cs.projections.brands import BRANDS
@@ -24,6 +26,8 @@ from cs.runtime.clock import Clock
 
 #: Newest events of which the runs are read, for how sources, verifiers and lookups ended.
 RECENT = 5_000
+#: Events of those that are opened and folded in one go: the event loop is blocked meanwhile.
+AT_ONCE = 100
 #: Running lookups whose open work is counted, and failures that are returned.
 LOOKUPS, FAILURES = 100, 5
 
@@ -53,7 +57,20 @@ class FailedLookup(msgspec.Struct, frozen=True):
     why: str
 
 
-class ServiceState(msgspec.Struct, kw_only=True):
+class RecentEnds(msgspec.Struct, kw_only=True):
+    """How the runs ended that began among the newest events.
+
+    Attributes:
+        recent: Number of those events.
+    """
+
+    recent: int = 0
+    sources: dict[str, RecentRuns] = {}
+    verifiers: dict[str, RecentRuns] = {}
+    failures: Sequence[FailedLookup] = ()
+
+
+class ServiceState(RecentEnds, kw_only=True):
     """The state of a service.
 
     Attributes:
@@ -64,7 +81,6 @@ class ServiceState(msgspec.Struct, kw_only=True):
             `LOOKUPS` running lookups; ``oldest_work_s`` is the age of the oldest.
         damaged: Lookups among those that cannot be read.
         events: Position of the log's end, from which ``views_behind`` is counted.
-        recent: Number of newest events whose runs sources, verifiers and failures are from.
     """
 
     world: str | None = None
@@ -76,16 +92,22 @@ class ServiceState(msgspec.Struct, kw_only=True):
     oldest_work_s: float | None = None
     events: int
     views_behind: int
-    recent: int = 0
-    sources: dict[str, RecentRuns] = {}
-    verifiers: dict[str, RecentRuns] = {}
-    failures: Sequence[FailedLookup] = ()
+
+    def with_ends(self, ends: RecentEnds) -> "ServiceState":
+        """Return this state with how recent runs ended."""
+        return replace(self, **asdict(ends))
 
 
 async def read_state(
     log: EventLog, keys: KeyStore, views: Views, streams: Streams, clock: Clock
 ) -> ServiceState:
     """Return the state of the service with these stores."""
+    state = await read_now(log, views, streams, clock)
+    return state.with_ends(await read_ends(log, keys))
+
+
+async def read_now(log: EventLog, views: Views, streams: Streams, clock: Clock) -> ServiceState:
+    """Return the state without how recent runs ended."""
     views_at = await views.position()
     head = await log.head()
     live = await views.tagged(BRANDS, "live")
@@ -94,7 +116,6 @@ async def read_state(
         searches=len(await views.tagged(SEARCHES, "running")),
         events=head,
         views_behind=max(0, head - views_at),
-        recent=min(head, RECENT),
     )
     await _read_service(state, log, streams)
     work: Counter[str] = Counter()
@@ -111,18 +132,26 @@ async def read_state(
     state.work = dict(work)
     if issued:
         state.oldest_work_s = round(max(0.0, (clock.now() - min(issued)).total_seconds()), 1)
-    newest = Selection(after=head - state.recent, upto=head)
-    runs = [
-        run
-        async for loaded in load(log, keys, newest, unreadable=lambda _: None)
-        for run in loaded.runs
-    ]
-    for run in sorted(runs, key=lambda run: run.last_position):
-        _count(state, run)
-    failed = [run for run in runs if run.finished_at and run.outcome != "done"]
-    failed.sort(key=lambda run: run.finish_position or 0, reverse=True)
-    state.failures = [_failure(run) for run in failed[:FAILURES]]
     return state
+
+
+async def read_ends(log: EventLog, keys: KeyStore) -> RecentEnds:
+    """Return how the runs ended that began among the newest `RECENT` events."""
+    head = await log.head()
+    ends = RecentEnds(recent=min(head, RECENT))
+    newest = Selection(categories=("brand",), after=head - ends.recent, upto=head)
+    events = list[RecordedEvent]()
+    async for page in History(log).pages(newest, unreadable=pass_over):
+        for first in range(0, len(page), AT_ONCE):
+            events += await opened(keys, page[first : first + AT_ONCE], pass_over)
+            await asyncio.sleep(0)  # others run in between
+    found = runs(events)
+    for run in sorted(found, key=lambda run: run.last_position):
+        _count(ends, run)
+    failed = [run for run in found if run.finished_at and run.outcome != "done"]
+    failed.sort(key=lambda run: run.finish_position or 0, reverse=True)
+    ends.failures = [_failure(run) for run in failed[:FAILURES]]
+    return ends
 
 
 async def _read_service(state: ServiceState, log: EventLog, streams: Streams) -> None:
@@ -139,14 +168,14 @@ async def _read_service(state: ServiceState, log: EventLog, streams: Streams) ->
         state.world = next(worlds, None)
 
 
-def _count(state: ServiceState, run: Run) -> None:
+def _count(ends: RecentEnds, run: Run) -> None:
     for attempt in run.attempts:
         for name, how in attempt.sources.items():
-            runs = state.sources.setdefault(name, RecentRuns())
-            runs.add(how, attempt.ended_at or attempt.issued_at, attempt.causes.get(name, ""))
+            calls = ends.sources.setdefault(name, RecentRuns())
+            calls.add(how, attempt.ended_at or attempt.issued_at, attempt.causes.get(name, ""))
     for evidence in (e for p in run.people for c in p.checks for e in c.checked.evidence):
         how = "answered" if evidence.answered else f"no answer ({evidence.reason})"
-        state.verifiers.setdefault(evidence.verifier, RecentRuns()).add(how, evidence.at)
+        ends.verifiers.setdefault(evidence.verifier, RecentRuns()).add(how, evidence.at)
 
 
 def _failure(run: Run) -> FailedLookup:

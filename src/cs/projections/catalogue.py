@@ -13,7 +13,7 @@ from cs.projections.usage import USAGE
 def projections() -> Sequence[Projection]:
     """Return all projections; other ones, another order or version: other views."""
     return (
-        Projection("searches", 3, (SEARCHES, RESULTS)),
+        Projection("searches", 4, (SEARCHES, RESULTS)),
         Projection("usage", 3, (USAGE,)),
         Projection("brands", 2, (BRANDS,)),
         Projection("returned", 2, (RETURNED,)),

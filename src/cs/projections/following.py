@@ -95,16 +95,21 @@ class ViewFollower:
         types = None if before is None or reads is None else before | frozenset(reads)
         self._wanted = EventNeeds(types, opened=frozenset())
 
-    async def catch_up(self) -> None:
+    async def catch_up(self, *, waits: bool = True) -> None:
         """Wait until the views reflect what the log holds now, however long they take.
 
-        Listeners are not notified of what was before.
+        Listeners are not notified of what was before.  Without *waits* that is all it does:
+        the views may be behind, and their process away.
         """
         head = await self._events.head()
         await self._look()
         if self._checkpoint < head:
-            log.info("views_waited_for", views=self._checkpoint, log=head)
-        while self._checkpoint < head:
+            log.info(
+                "views_waited_for" if waits else "views_behind",
+                views=self._checkpoint,
+                log=head,
+            )
+        while waits and self._checkpoint < head:
             await self.gate.until_read(partial(self._look_on, self._checkpoint))
         for _, row in await self._views.tagged(ASIDE, SET_ASIDE):
             self.set_aside.note(damage_of(row))

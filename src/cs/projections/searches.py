@@ -21,6 +21,12 @@ from cs.projections.table import SealBody, Table
 
 
 class SearchRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One search.
+
+    Attributes:
+        position, settled_position: Of the events that admitted and ended it; 0: not yet.
+    """
+
     key_id: str
     brand: str
     lookup: str
@@ -28,6 +34,8 @@ class SearchRow(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     cached: bool = False
     charged: bool = False
+    position: int = 0
+    settled_position: int = 0
 
 
 class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,13 +65,17 @@ def key_of(recorded: RecordedEvent) -> str | None:
             return None
 
 
-def admitted_row(stream: str, admitted: SearchAdmitted) -> SearchRow:
+def admitted_row(stream: str, admitted: SearchAdmitted, position: int = 0) -> SearchRow:
     """Return the row of a search of the key *stream* that runs."""
-    key_id = stream.removeprefix("key-")
-    return SearchRow(key_id=key_id, brand=admitted.brand, lookup=admitted.lookup)
+    return SearchRow(
+        key_id=stream.removeprefix("key-"),
+        brand=admitted.brand,
+        lookup=admitted.lookup,
+        position=position,
+    )
 
 
-def settled_row(before: SearchRow, settled: SearchSettled) -> SearchRow:
+def settled_row(before: SearchRow, settled: SearchSettled, position: int = 0) -> SearchRow:
     """Return the row of a search that was *before*, and has ended."""
     done = settled.outcome == "done"
     return msgspec.structs.replace(
@@ -72,15 +84,16 @@ def settled_row(before: SearchRow, settled: SearchSettled) -> SearchRow:
         reason=None if done else settled.outcome,
         cached=settled.cached,
         charged=settled.charged,
+        settled_position=position,
     )
 
 
 def _fold_search(before: SearchRow | None, recorded: RecordedEvent) -> SearchRow | None:
     match recorded.event:
         case SearchAdmitted() as admitted:
-            return admitted_row(recorded.stream, admitted)
+            return admitted_row(recorded.stream, admitted, recorded.position)
         case SearchSettled() as settled if before is not None:
-            return settled_row(before, settled)
+            return settled_row(before, settled, recorded.position)
         case _:
             return before
 
