@@ -177,7 +177,6 @@ def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:
         (["search", "Acme", "--idempotency-key=a b"], "an idempotency key has 1 to 255"),
         (["search", "Ac\udcffme"], "brand and domain: the words are not UTF-8"),
         (["get", "srch_\udcff"], "the id of the search: the words are not UTF-8"),
-        (["usage", "--patience=-1"], 'Invalid value "-1" for --patience. Must be >= 0'),
     ],
 )
 def test_what_does_not_go_together_is_reported(

@@ -153,20 +153,3 @@ def test_companies_are_imported_as_the_dry_run_said_and_known_offline(
     assert (before["status"], before["sources"]) == ("no_match", {"directory": "no_results"})
     assert (after["status"], after["domain"]) == ("matched", "zephyrine.example")
     assert after["sources"] == {"directory": "no_results", "imported": "used"}
-
-
-def test_the_source_is_checked_and_tried_by_itself(
-    here: Here, tmp_path: Path, file: Path
-) -> None:
-    config = tmp_path / "cs.toml"
-    config.write_text(f'data_dir = "{tmp_path / "data"}"\npeople_sources = ["directory"]\n')
-    of = ("--config", str(config))
-    ask = ("people-source", "try", "directory", "Acme", "--domain", "acme.example", "--json")
-
-    before = here(*ask, *of)
-    here("directory", "import", str(file), "--column", "title=Function", *of)
-    after = here(*ask, *of)
-
-    assert (before.code, before.rows[0]["ended"]) == (1, "not_configured")
-    assert after.rows[0]["ended"] == "used"
-    assert after.rows[0]["people"][0]["role"]["eligible"]

@@ -164,7 +164,6 @@ def test_a_file_that_is_no_export_is_not_written_to(
         (("export", "--category=keys"), 2, "key, brand, mail-domain, person, disclosure"),
         (("export", "--since=yesterday"), 2, "Invalid value for --since: a time is written"),
         (("export", "--resume"), 2, "name the file with --out"),
-        (("tail", "--last=-1"), 2, 'Invalid value "-1" for --last. Must be >= 0'),
         (("tail", "--key=key_nobody"), 1, "there is no key key_nobody; there are key_"),
         (("show", "0"), 1, "no event at position 0"),
         (("show", "77", "--reveal", "Nothing is opened by this"), 1, "no event at position 77"),

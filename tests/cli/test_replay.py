@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from cli.command import Here
-from cs.domain.rule_sets import RANKING
 from harness.on_data import data_of
 from history.replay.made_up import STRICTER, Looked, Seen, said, store
 
@@ -109,28 +108,6 @@ def test_searches_that_were_not_charged_gain_a_charge(
     assert (total["charges_gained"], total["charges_lost"]) == (70, 0)
 
 
-def test_people_read_what_would_be_otherwise(history: Path, stricter: Path, here: Here) -> None:
-    words = ("replay", "ranking", f"--rules={stricter}", f"--data-dir={history}")
-
-    shown = here(*words, "--examples=1", width=120).out
-
-    lines = {
-        name: value for name, _, value in (line.partition("  ") for line in shown.splitlines())
-    }
-    facts = {name: value.strip() for name, value in lines.items()}
-    assert (facts["lookups"], facts["replayed"]) == ("74", "73")
-    assert facts["not replayed"] == "no person to rank=1"
-    assert (facts["gained"], facts["lost"], facts["changed"]) == ("0", "2", "0")
-    assert (facts["charges lost"], facts["charges gained"]) == ("2", "0")
-    assert facts["by rules"].startswith(f"{RANKING}=")
-    [example] = [line for line in shown.splitlines() if line.startswith("lost: ")]
-    assert example.startswith("lost: Acme, brand-")
-    assert example.endswith(
-        "#p2: place 2, family brand, level senior_manager, score 0.15 -> left_out not-wanted"
-    )
-    assert "Jo" not in shown
-
-
 def test_one_brand_is_replayed_if_it_is_named(
     history: Path, stricter: Path, here: Here
 ) -> None:
@@ -188,9 +165,7 @@ def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("ranking", "--examples=-1"), 'Invalid value "-1" for --examples. Must be >= 0'),
         (("ranking", "--at=later"), "--at: a position or a time such as 2026-03-01T12:00:00Z"),
-        (("people",), 'Invalid value "people" for KIND. Choose from: "ranking", "verdicts"'),
     ],
 )
 def test_what_cannot_be_is_reported(

@@ -82,7 +82,6 @@ def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path:
         ),
         (["--since", "0001-01-01"], "--since: a time from 1971 on"),
         (["--json", "--html", "x.html"], "--json and --html: one of them"),
-        (["--top", "0"], 'Invalid value "0" for --top. Must be >= 1'),
     ],
 )
 def test_a_mistake_is_reported(

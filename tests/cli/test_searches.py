@@ -198,7 +198,6 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
         (("show", "{search}", "--html={there}"), 2, "already exists"),
         (("show", "{search}", "--html={nowhere}"), 2, "cannot be written: there is no folder"),
         (("list", "--since=soon"), 2, "Invalid value for --since: a time is written"),
-        (("list", "--last=-1"), 2, 'Invalid value "-1" for --last. Must be >= 0'),
     ],
 )
 def test_what_cannot_be_shown_is_reported(

@@ -154,7 +154,6 @@ def test_a_port_in_use_is_reported(tmp_path: Path, here: Here) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--port=abc"], 2, 'Invalid value for --port: unable to convert "abc"'),
         (["--port=99999"], 2, "option --port: port: a whole number from 0 to 65535, not 99999"),
         (["--host=192.0.2.1", "--port=0"], 1, "cannot listen on 192.0.2.1: "),
         (["--host=no..host", "--port=0"], 1, "host is an address of this machine, like 127."),

@@ -133,7 +133,6 @@ def test_people_are_reported_bad_lines_on_standard_error_alone(here: Here) -> No
     [
         (["resolve"], 2, "name a brand, a --domain or both, or read JSON lines with -"),
         (["resolve", "a", "--offline"], 1, "brand must have at least 2 characters"),
-        (["classify"], 2, "HEADLINE requires an argument"),
         (["classify", "--jsn"], 2, "there is no option --jsn"),
         (["verify", "a@b.example"], 2, "'psychic' is not installed; there are "),
     ],

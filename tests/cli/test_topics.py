@@ -44,7 +44,6 @@ def test_brokers_and_how_they_are_reached_are_those_of_the_settings(here: Here) 
     [
         (["apply", "--bootstrap=nowhere"], "bootstrap_servers: host:port"),
         (["apply", "--bootstrap=a:1", "--prefix=a b"], "prefix: at most 100 letters"),
-        (["apply", "--bootstrap=a:1", "--replication=0"], "for --replication. Must be >= 1"),
         (["apply"], "--bootstrap"),
         (["acls", "--apply"], "--bootstrap"),
     ],

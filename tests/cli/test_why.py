@@ -84,20 +84,6 @@ def test_a_call_leads_forward_to_everything_of_its_run_and_both_charges(
     assert why["event"]["type"] == "key.search-admitted.v1"
 
 
-def test_people_read_a_tree(folder: Path, events: list[dict[str, Any]], here: Here) -> None:
-    (finished,) = of(events, "brand.lookup-finished.v1")
-
-    ran = here("events", "why", f"{finished['position']}", f"--data-dir={folder}")
-
-    first, second, *lines = ran.out.splitlines()
-    assert first.startswith("call req_")
-    assert "key.search-admitted srch_" in second
-    assert [line for line in lines if line.startswith(">")] == [
-        line for line in lines if "brand.lookup-finished" in line
-    ]
-    assert sum("key.search-settled" in line and ", charged" in line for line in lines) == 2
-
-
 def test_a_search_is_explained_from_its_admission_on(
     folder: Path, events: list[dict[str, Any]], here: Here
 ) -> None:

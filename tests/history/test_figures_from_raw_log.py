@@ -11,7 +11,6 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ __all__ = ["year"]
 pytestmark = pytest.mark.slow
 
 SINCE, UNTIL = "2025-11-03", "2026-11-02"
+BAD_WEEK = ("2026-03-16", "2026-03-23")
 Rows = list[dict[str, Any]]
 
 
@@ -39,14 +39,6 @@ class Raw:
     stream: str
     type: str
     data: dict[str, Any]
-
-    @property
-    def at(self) -> datetime:
-        return datetime.fromisoformat(self.data["at"])
-
-    @property
-    def naive(self) -> datetime:
-        return self.at.astimezone(UTC).replace(tzinfo=None)
 
 
 class Log:
@@ -76,9 +68,6 @@ class Log:
                 for cost in event.data.get("costs", ()):
                     stage = stages.get(kind) or event.data["stage"]
                     yield {"asked": 0, "found": 0, "micros": 0, **cost, "stage": stage}
-
-    def finished_at(self) -> dict[str, datetime]:
-        return {each.data["lookup"]: each.at for each in self("brand.lookup-finished")}
 
     def names(self) -> dict[str, set[str]]:
         """Return by brand stream every name and domain that was asked for or resolved."""
@@ -339,6 +328,44 @@ def test_roles_and_levels_are_those_that_were_ranked(
     assert {row["person"]: (row["family"], row["level"]) for row in found} == ranked
 
 
+# 5. What went wrong in the third week of March?
+def test_an_outage_is_in_the_report_with_every_attempt_and_its_cause(
+    log: Log, asked: Callable[..., Rows]
+) -> None:
+    failed = log("brand.attempt-failed", *BAD_WEEK)
+    causes = Counter(
+        (each.data["stage"], source, cause)
+        for each in failed
+        for source, cause in each.data["causes"].items()
+    )
+    answered = Counter(
+        (stage, source, cause)
+        for kind, stage in (
+            ("brand.resolved", "brand-resolution"),
+            ("brand.contacts-discovered", "contact-discovery"),
+        )
+        for each in log(kind, *BAD_WEEK)
+        for source, cause in each.data["causes"].items()
+    )
+    assert {cause for _, _, cause in causes} == {
+        "Wikidata answers 503",
+        "SearXNG asks us to come back later (429)",
+    }
+
+    [found] = asked("report", "--since", BAD_WEEK[0], "--until", BAD_WEEK[1])
+
+    counted = Counter[tuple[str, str, str]]()
+    for row in found["figures"]["failures"]:
+        counted[row["stage"], row["source"], row["cause"]] += row["attempts"]
+    assert counted == causes + answered
+    times = by(found["figures"]["times"], "what")
+    assert sum(row["failed"] for row in times.values()) == len(failed)
+    people = [a for a in found["figures"]["answers"] if a["stage"] == "contact-discovery"]
+    assert [(a["source"], a["answer"], a["attempts"]) for a in people] == [
+        ("searxng", "failed", 2)
+    ]
+
+
 # 10. What did the update of the ranking change?
 def test_people_are_counted_by_the_rules_that_ranked_them(
     log: Log, tables: Callable[[str], Rows]
@@ -373,35 +400,19 @@ def test_runs_and_searches_are_counted_by_how_they_ended(
     assert veltrana["searches"] == len(log.searches_of("Veltrana"))
 
 
-# 15. Do we get better at it?
-def test_months_add_up_to_what_was_stored(
-    log: Log, report: dict[str, Rows], tables: Callable[[str], Rows]
+# 13. Who did what as operator?
+def test_what_operators_did_to_keys_is_what_was_stored(
+    log: Log, tables: Callable[[str], Rows]
 ) -> None:
-    months = defaultdict[str, Counter[str]](Counter)
-    for each in log("brand.lookup-finished"):
-        month = months[each.data["at"][:7]]
-        month.update(runs=1, emails=each.data["verified"], done=each.data["outcome"] == "done")
-    for each in log("key.search-settled"):
-        month = months[each.data["at"][:7]]
-        month.update(searches=1, charged=each.data["charged"], reused=each.data["cached"])
+    kinds = {"issued", "quota-granted", "rotated", "revoked"}
+    done = [
+        e for e in log.all if e.type.split(".")[0] == "key" and e.type.split(".")[1] in kinds
+    ]
 
-    found = by(report["by_month"], "month")
+    found = tables("SELECT position, operator FROM key_events")
 
-    assert {
-        month: (row["runs"], row["emails"], row["searches"], row["charged"])
-        for month, row in found.items()
-    } == {
-        month: (each["runs"], each["emails"], each["searches"], each["charged"])
-        for month, each in months.items()
-    }
-    assert all(
-        row["done_share"]
-        == pytest.approx(months[month]["done"] / months[month]["runs"], abs=1e-6)
-        for month, row in found.items()
-    )
-    # The file has the same figures as views.
-    assert [row["searches"] for row in tables("FROM by_month")] == [
-        row["searches"] for row in report["by_month"]
+    assert [(row["position"], row["operator"]) for row in found] == [
+        (each.position, "dana") for each in done
     ]
 
 
