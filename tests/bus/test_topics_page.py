@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import msgspec
 import pytest
 
 from bus.asyncapi.asyncapi_document import COMMITTED
@@ -19,7 +18,6 @@ from cs.bus.topics import (
     STAGE_TOPICS,
     TOPICS,
 )
-from cs.domain.stages.work import Outcome, Work
 from domain.golden_files import golden, golden_event
 from pipeline.loop import Loop
 
@@ -38,19 +36,6 @@ def shown() -> dict[str, bytes]:
         else:
             found["work" if "input" in message else "event"] = block
     return found
-
-
-def test_every_answer_that_is_shown_names_its_work() -> None:
-    work = msgspec.json.decode(shown()["work"], type=Work)
-
-    for kind in ("alive", "ranked", "failed"):
-        outcome = msgspec.json.decode(shown()[kind], type=Outcome)
-        assert (outcome.lookup, outcome.stage, outcome.item, outcome.attempt) == (
-            work.lookup,
-            work.stage,
-            work.item,
-            work.attempt,
-        )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ Loaded only where one is wanted, since all else here knows nothing of the servic
 
 import asyncio
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.target import Clock, Command, Key, Target, run
+from conformance.target import Clock, Command, Key, Target
 from harness.api_keys import operating
 from harness.served import served
 from system.cluster.cluster import Cluster
@@ -58,11 +57,10 @@ def one_process(
 ) -> Iterator[Target]:
     pool = asyncio.run(_made_in({"CS_DATA_DIR": str(folder)}, wanted))
     with served(folder, **environment) as service:
-        words = [sys.executable, "-m", "cs"]
         with Target(
             urls=service.urls,
             clock=Clock(service.admin_url),
-            command=lambda more: run([*words, *more, f"--data-dir={folder}"]),
+            command=lambda more: service.command(*more),
             pool=pool,
         ) as target:
             yield target

@@ -1,6 +1,5 @@
 """Calls that are held until their search has ended."""
 
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 
@@ -80,13 +79,6 @@ def test_a_retry_of_a_search_that_runs_is_held_too(fresh: Target) -> None:
     assert (caller.counted(), caller.usage()["used"]) == (1, 1)
 
 
-@row("3-waited", "7-reasons")
-def test_a_held_call_is_answered_200_when_its_search_fails_in_time(caller: Caller) -> None:
-    answer = caller.ask(brand=new_brand(), wait=True)
-
-    assert (answer.status_code, answer.json()["status"]) == (200, "failed")
-
-
 @row("C10", "C3", "8-hold")
 def test_each_request_is_held_85_seconds_of_its_own(fresh: Target) -> None:
     caller = fresh.caller()
@@ -140,14 +132,3 @@ def test_a_held_search_is_in_flight(fresh: Target) -> None:
             call.result(timeout=30)
 
     is_refused(refused, "too_many_in_flight")
-
-
-@row("1.4-wait", "8-hold")
-def test_a_call_is_held_in_real_time_until_its_search_has_ended(fresh: Target) -> None:
-    caller = fresh.caller()
-    began = time.monotonic()
-    answer = caller.ask(brand="Miruvane", wait=True)  # greylisted for two seconds
-    took = time.monotonic() - began
-
-    assert (answer.status_code, answer.json()["status"]) == (200, "done")
-    assert 2 <= took < HOLD.total_seconds()

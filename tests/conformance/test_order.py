@@ -85,12 +85,3 @@ def test_in_flight_and_the_last_unit_leave_reuse_alone_where_it_is_free(fresh: T
 
     assert caller.ask(brand=FREE).json()["cached"] is True
     tells(caller.ask(brand="Veltrana"), "last unit")
-
-
-@row("O10b")
-def test_a_reused_answer_does_not_spend_the_unit_a_running_search_holds(fresh: Target) -> None:
-    fresh.caller().found(brand="Veltrana")
-    caller = fresh.caller(1)
-    caller.ask(brand="Quellmark")
-
-    tells(caller.ask(brand="Veltrana"), "last unit")

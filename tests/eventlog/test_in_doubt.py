@@ -122,46 +122,6 @@ async def service(folder: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
         yield OnSqlite(started.running, started.operator, log)
 
 
-async def test_an_answer_from_reuse_that_was_lost_is_given_and_charged_once(
-    tmp_path: Path,
-) -> None:
-    losing = once("after")
-    async with service(tmp_path, losing) as running_service:
-        key, other = await running_service.new_key(), await running_service.new_key()
-        await running_service.search(key, brand="Acme")
-        losing.armed = True
-
-        reused = await running_service.search(other, brand="Acme")
-
-        assert losing.lost == 1
-        assert reused.status_code == 200
-        assert (reused.json()["cached"], reused.json()["charged"]) == (True, True)
-        assert reused.json()["usage"]["used"] == 1
-
-
-async def test_a_request_with_an_idempotency_key_is_charged_once_whatever_is_lost(
-    tmp_path: Path,
-) -> None:
-    losing = Losing("after", lambda _: True)
-    async with service(tmp_path, losing) as running_service:
-        key = await running_service.new_key()
-        losing.armed = True
-        async with running_service.client(key) as client:
-            answers = [
-                await client.post(
-                    "/contacts",
-                    json={"brand": "Acme", "wait": True},
-                    headers={"Idempotency-Key": "one"},
-                )
-                for _ in range(2)
-            ]
-
-        assert {a.status_code for a in answers} == {200}
-        assert len({a.json()["id"] for a in answers}) == 1
-        assert [a.json()["usage"]["used"] for a in answers] == [1, 1]
-        assert len(await running_service.events(SearchSettled)) == 1
-
-
 @SIDES
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 9])
 async def test_whichever_commit_loses_its_answer_a_search_ends_and_is_charged_once(

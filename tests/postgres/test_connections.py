@@ -19,7 +19,6 @@ from harness.places import log_in, open_database
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import account, running_postgres
 from harness.servers.programs import find_binaries
-from postgres.password_asker import asking_for_passwords
 
 
 async def away(dsn: str) -> str:
@@ -202,12 +201,3 @@ async def test_an_address_that_cannot_be_read_is_not_repeated(password: str) -> 
     assert "no address" in why or "port" in why
     assert "sec" not in why
     assert "ret" not in why
-
-
-@pytest.mark.parametrize("how", ["cleartext", "md5"])
-async def test_a_pool_is_not_opened_unless_that_is_allowed(how: str) -> None:
-    with asking_for_passwords("md5" if how == "md5" else "cleartext") as asker:
-        address = f"postgresql://cs:secret@0.0.0.0:{asker.port}/cs"
-        assert "0.0.0.0 is on another machine" in await refused(address, ask=True)
-
-    assert (asker.visitors, asker.passwords) == (0, [])

@@ -238,13 +238,3 @@ async def test_beyond_so_many_that_wait_one_more_is_refused(database: SqliteData
     assert answers[: sql.WAITING] == [1] * sql.WAITING
     assert isinstance(answers[-1], Unavailable)
     assert "waiting already" in str(answers[-1])
-
-
-async def test_a_list_is_looked_for_as_in_postgresql(database: SqliteDatabase) -> None:
-    await database.transact(say("a", "b", "c"))
-
-    found = await database.fetch(
-        "SELECT word FROM said WHERE word = ANY($1::text[]) ORDER BY word", ["c", "a", "x"]
-    )
-
-    assert [word for (word,) in found] == ["a", "c"]

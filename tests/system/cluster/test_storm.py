@@ -13,8 +13,8 @@ SHORT = Plan(
     each=1,
     points=("relay.after-publish", "stage.after-result", "outcome.after-append"),
     servers=(
-        *("kill-broker", "restart-postgres", "suspend-leader relay", "suspend-leader driver"),
-        *("suspend-leader views", "wipe-kafka"),
+        *("kill-broker", "restart-postgres", "suspend-leader relay", "suspend-leader views"),
+        "wipe-kafka",
     ),
     every_s=4.0,
     suspended_s=6.0,
