@@ -56,14 +56,16 @@ def one_process(
     folder: Path, wanted: Mapping[int, int] = POOL, **environment: str
 ) -> Iterator[Target]:
     pool = asyncio.run(_made_in({"CS_DATA_DIR": str(folder)}, wanted))
-    with served(folder, **environment) as service:
-        with Target(
+    with (
+        served(folder, **environment) as service,
+        Target(
             urls=service.urls,
             clock=Clock(service.admin_url),
             command=lambda more: service.command(*more),
             pool=pool,
-        ) as target:
-            yield target
+        ) as target,
+    ):
+        yield target
 
 
 @contextmanager
