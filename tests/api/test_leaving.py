@@ -37,6 +37,17 @@ async def held(over: OverHttp, keys: Sequence[Any]) -> list[asyncio.Task[httpx.R
     return calls
 
 
+async def test_a_held_call_is_answered_with_the_newest_usage_that_was_seen() -> None:
+    async with over_http() as over:
+        keys = await over.keys(1)
+        (call,) = await held(over, keys)
+        assert (await over.post(keys[0], "acme", wait=True)).json()["usage"]["used"] == 1
+
+        over.service.api.draining.set()
+
+        assert is_running(await call, used=1)
+
+
 async def test_a_key_that_was_revoked_meanwhile_is_unauthorized() -> None:
     async with over_http() as over:
         revoked, other = await over.keys(2)

@@ -40,3 +40,16 @@ async def test_it_is_searched_live_and_charged_for_what_is_found(
     assert again["contacts"] == first["contacts"] == reused["contacts"]
     assert (again["cached"], again["charged"], again["usage"]["used"]) == (False, True, 2)
     assert (reused["cached"], reused["charged"], reused["usage"]["used"]) == (True, True, 3)
+
+
+async def test_what_costs_nothing_is_reused_all_the_same() -> None:
+    keys = MemoryKeyStore()
+    async with in_memory(tools(), keys=keys) as service:
+        key = await service.new_key()
+        first = (await service.search(key, brand="Nobody Knows This")).json()
+        lose(keys, of_everybody)
+
+        again = (await service.search(key, brand="Nobody Knows This")).json()
+
+    assert (first["status"], first["reason"]) == ("failed", "no_linkedin")
+    assert (again["status"], again["cached"], again["charged"]) == ("failed", True, False)

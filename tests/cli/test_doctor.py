@@ -245,6 +245,24 @@ async def test_the_data_folder_its_room_and_open_files(
     assert (files["state"], "ulimit -n 4096" in files["advice"]) == ("warning", True)
 
 
+async def test_files_that_other_accounts_may_read(world: World, tmp_path: Path) -> None:
+    closed, open_, gone = tmp_path / "closed", tmp_path / "open", tmp_path / "gone"
+    for path, mode in ((closed, 0o600), (open_, 0o644)):
+        path.write_bytes(b"k" * 32)
+        path.chmod(mode)
+
+    found = await world.found(
+        CS_MASTER_KEY_FILE=str(closed),
+        CS_STAGES_KEY_FILE=str(open_),
+        CS_NEXT_MASTER_KEY_FILE=str(gone),
+    )
+
+    assert found["file master_key_file"]["state"] == "ok"
+    assert found["file stages_key_file"]["state"] == "failed"
+    assert found["file stages_key_file"]["advice"] == f"run: chmod 600 {open_}"
+    assert "cannot be looked at: No such file" in found["file next_master_key_file"]["said"]
+
+
 @pytest.mark.parametrize(
     ("off_s", "state", "said"),
     [

@@ -6,8 +6,10 @@ import resource
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from cli.command import Here, Ran, environment
@@ -49,6 +51,29 @@ async def left(tmp_path: Path, here: Here) -> AsyncIterator[Left]:
     async with lived(in_folder) as lifetime:
         await live_long(lifetime)
         yield Left(in_folder.settings, lifetime, here)
+
+
+def test_a_parquet_file_holds_what_the_lines_do(left: Left, tmp_path: Path) -> None:
+    out, lines = tmp_path / "events.parquet", tmp_path / "events.ndjson"
+
+    done = left.export(f"--out={out}", "--category=brand")
+
+    assert left.export(f"--out={lines}", "--category=brand").code == 0
+    said = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert done.code == 0, done
+    assert done.out == f"{len(said)} events written to {out}\n"
+    with duckdb.connect() as database:
+        found = database.execute(f"SELECT * FROM '{out}' ORDER BY position")
+        names = [column[0] for column in found.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    assert [json.loads(row["data"]) for row in rows] == [each["data"] for each in said]
+    for name in ("position", "stream", "version", "type"):
+        assert [row[name] for row in rows] == [each[name] for each in said]
+    times = [datetime.fromisoformat(each["at"]).replace(tzinfo=None) for each in said]
+    assert [row["happened_at"] for row in rows] == times
+    assert [row["lookup"] for row in rows] == [e["data"].get("lookup") for e in said]
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert b"Ada Kern" not in out.read_bytes()
 
 
 def test_an_export_that_reveals_people_stores_the_account_reason_and_file(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cli.command import Here
+from cs.domain.rule_sets import RANKING
 from harness.on_data import data_of
 from history.replay.made_up import STRICTER, Looked, Seen, said, store
 
@@ -106,6 +107,28 @@ def test_searches_that_were_not_charged_gain_a_charge(
     assert charges(rows) == [("gained", f"Brand{n}", False) for n in range(70)]
     *_, total = rows
     assert (total["charges_gained"], total["charges_lost"]) == (70, 0)
+
+
+def test_people_read_what_would_be_otherwise(history: Path, stricter: Path, here: Here) -> None:
+    words = ("replay", "ranking", f"--rules={stricter}", f"--data-dir={history}")
+
+    shown = here(*words, "--examples=1", width=120).out
+
+    lines = {
+        name: value for name, _, value in (line.partition("  ") for line in shown.splitlines())
+    }
+    facts = {name: value.strip() for name, value in lines.items()}
+    assert (facts["lookups"], facts["replayed"]) == ("74", "73")
+    assert facts["not replayed"] == "no person to rank=1"
+    assert (facts["gained"], facts["lost"], facts["changed"]) == ("0", "2", "0")
+    assert (facts["charges lost"], facts["charges gained"]) == ("2", "0")
+    assert facts["by rules"].startswith(f"{RANKING}=")
+    [example] = [line for line in shown.splitlines() if line.startswith("lost: ")]
+    assert example.startswith("lost: Acme, brand-")
+    assert example.endswith(
+        "#p2: place 2, family brand, level senior_manager, score 0.15 -> left_out not-wanted"
+    )
+    assert "Jo" not in shown
 
 
 def test_one_brand_is_replayed_if_it_is_named(

@@ -151,6 +151,27 @@ async def test_a_replay_that_was_killed_loses_nothing_and_the_next_heals(data: D
         assert (await client.get(f"/searches/{search['id']}")).status_code == 200
 
 
+@pytest.mark.parametrize("data", ["files"], indirect=True)
+async def test_a_service_forgets_a_wrong_row_that_it_remembers(data: Data) -> None:
+    async with data.form.service(tools()) as service:
+        key = await service.new_key()
+        search = (await service.search(key, brand="Acme")).json()
+    wrong = "replace(CAST(row AS TEXT), '\"charged\":true', '\"charged\":false')"
+    await data.execute(f"UPDATE {table_of('searches')} SET row = CAST({wrong} AS BLOB)")
+
+    async with data.form.service(tools()) as service:
+        before = await service.read(key, search["id"])  # and it is in memory
+        replaced = asyncio.Event()
+        service.running.reading._views.on_replaced(replaced.set)
+        healed = (await data.cs("replay", "views", "--json")).rows[0]
+        async with asyncio.timeout(30):
+            await replaced.wait()
+        after = await service.read(key, search["id"])
+
+    assert healed["differences"][0]["row_id"] == search["id"]
+    assert (before["charged"], after["charged"]) == (False, True)
+
+
 async def test_of_two_at_once_one_is_refused(data: Data) -> None:
     async with data.served() as (_, client):
         await searched(client)

@@ -18,9 +18,12 @@ def test_what_these_brokers_cannot_do_is_reported(
 ) -> None:
     where = (f"--bootstrap={kafka}", f"--prefix={topic_prefix}")
 
+    missing = here("topics", "show", *where)
     message = here("topics", "apply", "--replication=9", *where)
     rights = here("topics", "acls", "--apply", *where)
 
+    assert missing.code == 1
+    assert "`cs topics apply` makes them" in missing.err
     assert "9 replicas need as many brokers" in message.error()
     assert rights.error() == "these brokers check no rights: set authorizer.class.name there"
     assert message.out == rights.out == ""
