@@ -101,6 +101,30 @@ async def test_the_grace_of_calls_that_do_not_end_counts_from_the_first_moment(
     assert app.cancelled_at - left_at < 1
 
 
+ANSWERED = b"GET /now HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n"
+
+
+@pytest.mark.slow
+async def test_a_connection_that_makes_no_call_is_closed_and_a_held_one_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last bytes of a body end what uvicorn counts by itself."""
+    monkeypatch.setattr("cs.http_server.connections.HEAD_S", 0.5)
+    app = Held()
+    async with port_of(app, app.draining) as port, asyncio.timeout(10):
+        calling = asyncio.create_task(call(port.url))
+        await app.asked.wait()
+        reader, writer = await asyncio.open_connection(*port.address)
+        writer.write(ANSWERED + b"not all of i")
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"t")
+
+        await reader.read()  # to its end
+        writer.close()
+        assert not calling.done()
+    assert await calling == 202
+
+
 class Long:
     """An application that answers *length* bytes and counts such calls, but ``/now`` none."""
 

@@ -70,6 +70,30 @@ async def test_closing_finishes_what_has_begun_and_refuses_what_waits() -> None:
         await paper.batcher.submit(8)
 
 
+async def test_a_caller_that_has_gone_is_left_out_unless_its_batch_has_begun() -> None:
+    paper = Paper()
+    begun, stays = await paper.submitted(2, 4)
+    gone, waits = await paper.submitted(6, 8)
+    begun.cancel()
+    gone.cancel()
+    paper.pen.set()
+
+    assert [await stays, await waits] == [40, 80]
+    assert paper.batches == [[2, 4], [8]]
+
+
+async def test_where_a_lane_is_cancelled_its_callers_are() -> None:
+    paper = Paper()
+    begun = await paper.submitted(2, 4)
+    queued = await paper.submitted(6)
+    (lane,) = paper.batcher._running
+    lane.cancel()
+
+    answers = await asyncio.gather(*begun, *queued, return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [asyncio.CancelledError] * 3
+
+
 async def test_a_batch_that_hangs_keeps_no_others_waiting_where_there_are_two_lanes() -> None:
     paper = Paper(lanes=2)
     (hangs,) = await paper.submitted(2)

@@ -35,6 +35,15 @@ def test_a_run_without_a_nonce_is_named_for_its_stream_and_number_and_has_a_dead
     assert stream_of(f"{STREAM}.1") == STREAM
 
 
+def test_a_brand_has_one_live_run_and_the_next_has_the_next_number() -> None:
+    run = AcmeRun()
+    assert run.start() == ()
+    broken(run, 1)
+    run.start()
+
+    assert run.live.id == f"{STREAM}.2"
+
+
 def test_runs_of_one_number_in_two_histories_are_reported_apart_by_their_nonces() -> None:
     lost, run = AcmeRun(nonce="k7f2m9qd"), AcmeRun(nonce="x3b8w1ts")
 

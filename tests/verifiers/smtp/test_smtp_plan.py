@@ -20,6 +20,7 @@ from verifiers.smtp.smtp_servers import (
     Script,
     Thinks,
     people,
+    said_to,
 )
 
 V = Verdict
@@ -54,6 +55,20 @@ def test_the_time_for_an_address_is_enough_for_four_answers_of_12_s() -> None:
 
 
 # Exchangers.
+
+
+async def test_a_probe_refused_by_one_exchanger_proves_nothing_of_another(
+    world: World,
+) -> None:
+    await world.exchanger(
+        said_to({"jo": "421 4.3.2 closing", "al": "421 4.3.2 closing"}), preference=5
+    )
+    await world.exchanger(everybody(OK), preference=10)
+
+    found, learned = await world.check("jo", "al")
+
+    assert {e.verdict for e in found} == {V.UNKNOWN}
+    assert not learned.catch_all
 
 
 async def test_a_backup_that_accepts_anybody_does_not_make_the_domain_a_catch_all(
