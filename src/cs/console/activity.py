@@ -7,7 +7,7 @@ hold no person.
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -16,7 +16,6 @@ import msgspec
 from cs.domain.brand.events import EVENT_TOPICS, AttemptFailed, LookupFinished, StageIssued
 from cs.domain.key import SearchSettled
 from cs.domain.messages import Event
-from cs.domain.source_cost import MICROS
 from cs.domain.stages.table import ClosedWork, closed_work
 from cs.eventlog.damage import DamagedStreams, read_past
 from cs.eventlog.follow import retry_while_unavailable
@@ -53,7 +52,7 @@ SPANS = (
 
 
 class Bucket(msgspec.Struct):
-    """What happened in one minute or hour."""
+    """What happened in one minute or hour, or in several of them."""
 
     outcomes: Counter[str] = msgspec.field(default_factory=Counter)
     reused: int = 0
@@ -64,6 +63,28 @@ class Bucket(msgspec.Struct):
     def note(self, stage: str, seconds: float) -> None:
         number = round(math.log(max(seconds, 0.001), WIDTH))
         self.took.setdefault(stage, Counter())[number] += 1
+
+    def add(self, other: "Bucket") -> None:
+        """Count what happened in *other*, too."""
+        self.outcomes.update(other.outcomes)
+        self.reused += other.reused
+        self.charged += other.charged
+        self.micros += other.micros
+        for stage, counts in other.took.items():
+            self.took.setdefault(stage, Counter()).update(counts)
+
+    def quantile(self, stage: str, share: float) -> float | None:
+        """Return the *share* quantile of how long *stage* took, in seconds, to a tenth.
+
+        ``None``: nothing of it ended.
+        """
+        counts = self.took.get(stage, Counter[int]())
+        left = counts.total() * share
+        for number in sorted(counts):
+            left -= counts[number]
+            if left <= 0:
+                return float(WIDTH**number)
+        return None
 
 
 class Activity:
@@ -127,14 +148,11 @@ class Activity:
     def _add(self, recorded: RecordedEvent) -> None:
         event = recorded.event
         match event:
-            case SearchSettled(outcome=outcome, cached=cached, charged=charged, at=at):
-
-                def settle(bucket: Bucket) -> None:
-                    bucket.outcomes[outcome] += 1
-                    bucket.reused += cached
-                    bucket.charged += charged
-
-                self._note(at, settle)
+            case SearchSettled():
+                for bucket in self._at(event.at):
+                    bucket.outcomes[event.outcome] += 1
+                    bucket.reused += event.cached
+                    bucket.charged += event.charged
             case StageIssued(lookup=lookup, stage=stage, item=item, at=at):
                 # Of work that is issued again the first time counts.
                 self._issued.setdefault(ClosedWork(lookup, stage, item), at)
@@ -142,22 +160,22 @@ class Activity:
             case LookupFinished(lookup=lookup, at=at):
                 self._ended(ClosedWork(lookup, "lookup", ""), at)
             case _:
-                closed = closed_work(event)
-                if closed is not None:
-                    self._ended(closed, event.at)
-        if isinstance(event, AttemptFailed) or closed_work(event) is not None:
-            micros = sum(cost.micros for cost in getattr(event, "costs", ()))
-            if micros:
-                self._note(event.at, lambda bucket: _pay(bucket, micros))
+                pass
+        closed = closed_work(event)
+        if closed is not None:
+            self._ended(closed, event.at)
+        if isinstance(event, AttemptFailed) or closed is not None:
+            for bucket in self._at(event.at):
+                bucket.micros += sum(cost.micros for cost in getattr(event, "costs", ()))
 
     def _ended(self, work: ClosedWork, at: datetime) -> None:
         issued_at = self._issued.pop(work, None)
         if issued_at is not None:
-            took_s = (at - issued_at).total_seconds()
-            self._note(at, lambda bucket: bucket.note(work.stage, took_s))
+            for bucket in self._at(at):
+                bucket.note(work.stage, (at - issued_at).total_seconds())
 
-    def _note(self, at: datetime, change: Callable[[Bucket], None]) -> None:
-        """Apply *change* to the minute and the hour of *at*, if they are of the last week."""
+    def _at(self, at: datetime) -> Iterator[Bucket]:
+        """Yield the minute and the hour of *at*, if they are of the last week."""
         now = self._clock.now()
         for part, buckets in self._buckets.items():
             number, last = _number(at, part), _number(now, part)
@@ -167,39 +185,8 @@ class Activity:
             if number not in buckets:
                 for old in [each for each in buckets if each <= oldest]:
                     del buckets[old]
-            change(buckets.setdefault(number, Bucket()))
-
-
-def sums(parts: Sequence[tuple[datetime, Bucket]]) -> Mapping[str, float]:
-    """Return what happened in all of *parts*: searches, reused, charged, US dollars."""
-    buckets = [bucket for _, bucket in parts]
-    return {
-        "searches": sum(bucket.outcomes.total() for bucket in buckets),
-        "reused": sum(bucket.reused for bucket in buckets),
-        "charged": sum(bucket.charged for bucket in buckets),
-        "usd": sum(bucket.micros for bucket in buckets) / MICROS,
-    }
-
-
-def quantile(buckets: Sequence[Bucket], stage: str, share: float) -> float | None:
-    """Return the *share* quantile of how long *stage* took, in seconds, to a tenth.
-
-    ``None``: nothing of it ended.
-    """
-    counts = Counter[int]()
-    for bucket in buckets:
-        counts.update(bucket.took.get(stage, {}))
-    left = counts.total() * share
-    for number in sorted(counts):
-        left -= counts[number]
-        if left <= 0:
-            return float(WIDTH**number)
-    return None
+            yield buckets.setdefault(number, Bucket())
 
 
 def _number(at: datetime, part: timedelta) -> int:
     return int(at.timestamp() // part.total_seconds())
-
-
-def _pay(bucket: Bucket, micros: int) -> None:
-    bucket.micros += micros

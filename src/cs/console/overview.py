@@ -6,8 +6,9 @@ from typing import Any
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.activity import SPANS, Span, quantile, sums
+from cs.console.activity import SPANS, Bucket, Span
 from cs.console.views import Action, Form, Parts, View, chosen, same
+from cs.domain.source_cost import MICROS
 from cs.domain.stages.table import STAGES
 from cs.history.pages import Link, Page, Section, facts, table
 from cs.history.service_state import ServiceState
@@ -37,7 +38,7 @@ async def overview(parts: Parts, request: Request, _: Session) -> View:
             if wrong
             else Section(heading="What is wrong", about="Nothing that this process can see."),
             _running(state),
-            _lately(span, [bucket for _, bucket in buckets], sums(buckets)),
+            _lately(span, [bucket for _, bucket in buckets]),
             *_failures(state),
         ],
     )
@@ -66,10 +67,10 @@ async def overview(parts: Parts, request: Request, _: Session) -> View:
                 ["p50", "p95"],
                 [
                     times,
-                    *([quantile([b], "lookup", q) for _, b in buckets] for q in (0.5, 0.95)),
+                    *([b.quantile("lookup", q) for _, b in buckets] for q in (0.5, 0.95)),
                 ],
             ),
-            "Cost in US dollars": (["cost"], [times, [b.micros / 1e6 for _, b in buckets]]),
+            "Cost in US dollars": (["cost"], [times, [b.micros / MICROS for _, b in buckets]]),
         },
     )
 
@@ -126,22 +127,24 @@ def _running(state: ServiceState) -> Section:
     return table("Running now", work, "stage work", about=f"{about}.")
 
 
-def _lately(span: Span, buckets: Sequence[Any], total: Mapping[str, float]) -> Section:
-    outcomes = sum((bucket.outcomes for bucket in buckets), start=type(buckets[0].outcomes)())
+def _lately(span: Span, buckets: Sequence[Bucket]) -> Section:
+    total = Bucket()
+    for bucket in buckets:
+        total.add(bucket)
     rows = [
         {
             "stage": stage,
-            "p50": _seconds(quantile(buckets, stage, 0.5)),
-            "p95": _seconds(quantile(buckets, stage, 0.95)),
+            "p50": _seconds(total.quantile(stage, 0.5)),
+            "p95": _seconds(total.quantile(stage, 0.95)),
         }
         for stage in ("lookup", *STAGES)
     ]
     values = {
-        "searches ended": int(total["searches"]),
-        "answered from reuse": int(total["reused"]),
-        "charged": int(total["charged"]),
-        "cost": f"${total['usd']:.2f}",
-        **{OUTCOMES.get(name, name): count for name, count in outcomes.most_common()},
+        "searches ended": total.outcomes.total(),
+        "answered from reuse": total.reused,
+        "charged": total.charged,
+        "cost": f"${total.micros / MICROS:.2f}",
+        **{OUTCOMES.get(name, name): count for name, count in total.outcomes.most_common()},
     }
     return table(f"The last {span.name}", rows, "stage p50 p95", facts=facts(values))
 

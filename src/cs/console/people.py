@@ -50,7 +50,7 @@ async def show_people(_parts: Parts, _request: Request, session: Session) -> Vie
         about += " Both need the role privacy; ask for it."
     return View(
         page=Page(title="People", sections=[Section(heading="Requests", about=about)]),
-        command="cs people suppressed",
+        command="cs people export --email ADDRESS",
         actions=_ACTIONS,
     )
 
