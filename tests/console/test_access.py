@@ -219,3 +219,19 @@ def test_settings_can_leave_the_console_out(tmp_path: Path) -> None:
         visitor(service) as client,
     ):
         assert client.get("/").status_code == 404
+
+
+def test_reasons_of_disclosures_are_for_those_who_act(live: Served) -> None:
+    where = f"--data-dir={live.folder}"
+    why = "Ticket 4711 about a wrong name"
+    cs("people", "export", "--email=jo@acme.test", f"--reveal={why}", where)
+    events = cs("events", "export", "--type=disclosure.made", where).splitlines()
+    at = f"/events/{json.loads(events[-1])['position']}"
+    with signed_in(live, "vera", "viewer") as client:
+        hidden = client.get(at).text
+    with signed_in(live, "omar", "operator") as client:
+        shown = client.get(at).text
+
+    assert "people export" in hidden
+    assert "4711" not in hidden
+    assert why in shown

@@ -30,7 +30,7 @@ from cs.console import (
     sources,
 )
 from cs.console.access import COOKIE, Session
-from cs.console.views import Act, Action, Handler, Parts, Shared, View
+from cs.console.views import Act, Action, Form, Handler, Parts, View
 from cs.domain.console_operator import OperatorRole
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
@@ -38,6 +38,7 @@ from cs.history.pages import Page, Section, environment
 from cs.keystore.port import KeysUnavailable
 from cs.runtime.ids import random_id
 from cs.runtime.lru import LruDict
+from cs.runtime.shared import Shared
 from cs.runtime.slow_work import SlowWorkFailed
 
 #: Longest body of a form, in bytes.
@@ -242,9 +243,8 @@ class _Console:
 
         return do
 
-    async def find(self, request: Request, session: Session) -> Response:
+    async def find(self, request: Request, _: Session) -> Response:
         """Lead to what the words in the search box name, by their form."""
-        del session
         words = request.query_params.get("q", "").strip()[:300]
         forms = (
             ("srch_", "/console/searches/"),
@@ -259,9 +259,8 @@ class _Console:
         url = request.url.replace(scheme="", netloc="", path="/console/brands", query="")
         return RedirectResponse(str(url.include_query_params(q=words)), 303)
 
-    async def live(self, request: Request, session: Session) -> Response:
+    async def live(self, request: Request, _: Session) -> Response:
         """Send a server-sent event whenever the log has grown, one in `LIVE_EVERY_S`."""
-        del session
         if self._live >= MAX_LIVE:
             raise HTTPException(503, "too many live pages; reload by hand")
 
@@ -376,7 +375,7 @@ class _Console:
         return response
 
 
-async def _form(request: Request, session: Session) -> Mapping[str, str]:
+async def _form(request: Request, session: Session) -> Form:
     """Return the fields of a form of *session*.
 
     Raises:
@@ -388,7 +387,7 @@ async def _form(request: Request, session: Session) -> Mapping[str, str]:
     return form
 
 
-async def _fields(request: Request) -> Mapping[str, str]:
+async def _fields(request: Request) -> Form:
     """Return the fields of a form.
 
     Raises:

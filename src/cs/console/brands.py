@@ -10,11 +10,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.searches import newest, newest_of
 from cs.console.views import (
     NOT_READY,
     ROWS,
     Action,
+    Form,
     Input,
     Parts,
     View,
@@ -29,7 +29,9 @@ from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.eventlog.port import NO_STREAM, Where
 from cs.history.brands import words_of
 from cs.history.comparing import PersonChange, one_after_another
+from cs.history.newest import newest_of
 from cs.history.pages import Link, Page, Section, facts, table
+from cs.history.runs import Run
 from cs.history.runs import runs as runs_of
 from cs.history.states import plain_state
 from cs.projections.brands import BRANDS, BrandRow
@@ -37,11 +39,12 @@ from cs.projections.reading import topics_of
 
 #: Rows of the view that are looked through at once for a name.
 LOOKED_THROUGH = 2_000
+#: A brand's stream and its row.
+_Row = tuple[str, BrandRow]
 
 
-async def list_brands(parts: Parts, request: Request, session: Session) -> View:
+async def list_brands(parts: Parts, request: Request, _: Session) -> View:
     """Show the brands that were looked up last, or those whose name has some words."""
-    del session
     word = (chosen(request, "q") or "").lower()
     if word:
         found, more = await _named(parts, word, chosen(request, "from") or "")
@@ -65,7 +68,7 @@ async def _newest(
     parts: Parts, before: int | None
 ) -> tuple[Sequence[tuple[str, BrandRow]], int | None]:
     """Return the brands whose newest run began before the position *before*."""
-    events, more = await newest(parts, Where(topics=topics_of(LookupStarted)), before)
+    events, more = await parts.newest(Where(topics=topics_of(LookupStarted)), before)
     found = {}
     for each in events:
         row = await parts.views.get(BRANDS, each.stream)
@@ -78,7 +81,7 @@ async def _named(
     parts: Parts, word: str, after: str
 ) -> tuple[Sequence[tuple[str, BrandRow]], str | None]:
     """Return up to `ROWS` brands with *word* in their names, by the ids of their streams."""
-    found = list[tuple[str, BrandRow]]()
+    found = list[_Row]()
     mark = msgspec.json.encode(word).decode()[1:-1]  # as rows have it
     while len(found) < ROWS:
         _, rows = await parts.views.page(BRANDS, after, LOOKED_THROUGH)
@@ -96,14 +99,17 @@ async def _named(
     return found, after if len(found) == ROWS else None
 
 
-async def show_brand(parts: Parts, request: Request, session: Session) -> View:
+async def _runs(parts: Parts, stream: str) -> Sequence[Run]:
+    return runs_of(reversed(await newest_of(parts.log, parts.streams, stream)))
+
+
+async def show_brand(parts: Parts, request: Request, _: Session) -> View:
     """Show the runs on a brand over time."""
-    del session
     stream = request.path_params["stream"]
     row = await parts.views.get(BRANDS, stream)
     if row is None:
         raise not_found(f"there is no brand {stream}", "the list of brands has all")
-    runs = runs_of(reversed(await newest_of(parts, stream)))
+    runs = await _runs(parts, stream)
     rows = [
         {
             "lookup": Link(run.lookup, f"/console/events?lookup={run.lookup}"),
@@ -139,11 +145,12 @@ async def show_brand(parts: Parts, request: Request, session: Session) -> View:
     )
 
 
-async def compare_runs(parts: Parts, request: Request, session: Session) -> View:
+async def compare_runs(parts: Parts, request: Request, _: Session) -> View:
     """Show who joined, who left and what changed between two runs, by pseudonym."""
-    del session
     stream = request.path_params["stream"]
-    pairs = [*one_after_another(runs_of(reversed(await newest_of(parts, stream))))]
+    pairs = [
+        *one_after_another(runs_of(reversed(await newest_of(parts.log, parts.streams, stream))))
+    ]
     if not pairs:
         raise not_found("fewer than two runs have an answer", "search for the brand again")
     lookups = [pairs[0][0].lookup, *(after.lookup for _, after in pairs)][-ROWS:]
@@ -192,11 +199,8 @@ def _in_words(one: Mapping[str, Any] | None) -> str | None:
     return ", ".join(filter(None, (one["level"], one["family"], verified)))
 
 
-async def forget(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def forget(parts: Parts, request: Request, session: Session, _: Form) -> str:
     """Make the next search for a brand a live one."""
-    del form
     row = await parts.views.get(BRANDS, request.path_params["stream"])
     if row is None:
         raise HTTPException(404, "there is no such brand")
@@ -204,9 +208,8 @@ async def forget(
     return "Forgotten." if changed else "There was nothing to forget."
 
 
-async def list_mail_domains(parts: Parts, request: Request, session: Session) -> View:
+async def list_mail_domains(parts: Parts, request: Request, _: Session) -> View:
     """Lead to a mail domain by its name."""
-    del session
     domain = chosen(request, "domain")
     sections = [
         Section(heading="Mail domain", about="Write a domain to see what is known of it.")
@@ -228,7 +231,7 @@ async def _mail_domain(parts: Parts, domain: str) -> Section:
     if state.version == NO_STREAM:
         return Section(heading="Mail domain", about=f"Nothing is known of {domain}.")
     rows: list[dict[str, Any]] = []
-    for each in await newest_of(parts, stream, ROWS):
+    for each in await newest_of(parts.log, parts.streams, stream, ROWS):
         match each.event:
             case DomainLearned(facts=learned, expires_at=until):
                 said = ", ".join(f"{k}: {v}" for k, v in plain_state(learned).items() if v)

@@ -10,7 +10,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.searches import WINDOW, newest, newest_of
 from cs.console.views import (
     ROWS,
     Input,
@@ -29,6 +28,7 @@ from cs.eventlog.port import DamagedEvent, NewerEvent, SealedEvent
 from cs.eventlog.stored_cause import cause_in
 from cs.history.causes import CausedEvent, explain
 from cs.history.history import UNREADABLE
+from cs.history.newest import WINDOW, newest_of
 from cs.history.pages import Link, Page, Section, facts, table
 from cs.history.selection import BadSelection, Selection
 from cs.history.states import HIDDEN
@@ -46,18 +46,16 @@ class _Head(msgspec.Struct):
     lookup: str | None = None
 
 
-async def list_events(parts: Parts, request: Request, session: Session) -> View:
+async def list_events(parts: Parts, request: Request, _: Session) -> View:
     """Show the newest events that are meant, sealed as they are stored."""
-    del session
     given = {name: chosen(request, name) for name in _FILTERS}
     selection = _selection(given)
     before = position_of(request)
     first, last = await _span(parts, selection.lookup)
-    found, more = await newest(
-        parts,
+    found, more = await parts.newest(
         selection.where(),
         last if before is None else before,
-        lambda each: _holds(selection, each),
+        holds=lambda each: _holds(selection, each),
         after=first,
     )
     rows = [
@@ -110,7 +108,7 @@ async def _span(parts: Parts, lookup: str | None) -> tuple[int, int | None]:
     if lookup is None:
         return 0, None
     try:
-        events = await newest_of(parts, stream_of(lookup))
+        events = await newest_of(parts.log, parts.streams, stream_of(lookup))
     except (DamagedEvent, NewerEvent):
         return 0, None
     of_run = [e.position for e in events if getattr(e.event, "lookup", None) == lookup]
@@ -119,7 +117,6 @@ async def _span(parts: Parts, lookup: str | None) -> tuple[int, int | None]:
 
 async def show_event(parts: Parts, request: Request, session: Session) -> View:
     """Show an event as it is stored, why it came about, and what followed."""
-    del session
     said = request.path_params["position"]
     position = int(said) if said.isdecimal() and len(said) <= 15 else 0
     head = await parts.log.head()
@@ -142,7 +139,8 @@ async def show_event(parts: Parts, request: Request, session: Session) -> View:
         "event before": event_link(position - 1) if position > 1 else None,
         "event after": event_link(position + 1) if position < head else None,
     }
-    folded = [("As it is stored, people sealed", _json(event.state))]
+    hidden = HIDDEN if session.may("operator") else HIDDEN | {"why"}  # of disclosures
+    folded = [("As it is stored, people sealed", _json(event.state, hidden))]
     chain = (
         ()
         if found is None
@@ -214,11 +212,11 @@ def _head(event: SealedEvent) -> _Head:
         return _Head()
 
 
-def _json(state: bytes) -> str:
-    """Return *state* for people, without hashes of secrets."""
+def _json(state: bytes, hidden: frozenset[str]) -> str:
+    """Return *state* for people, without the fields *hidden*."""
     try:
         plain = msgspec.json.decode(state, type=dict[str, Any])
     except UNREADABLE:
         return "it is damaged: cs log verify"
-    shown = {name: value for name, value in plain.items() if name not in HIDDEN}
+    shown = {name: value for name, value in plain.items() if name not in hidden}
     return msgspec.json.format(msgspec.json.encode(shown)).decode()

@@ -8,10 +8,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.searches import newest, newest_of
 from cs.console.views import (
     ROWS,
     Action,
+    Form,
     Input,
     Parts,
     View,
@@ -28,6 +28,7 @@ from cs.domain.operator_actions import act_of
 from cs.domain.rate_limits import RateWindow
 from cs.eventlog.port import NO_STREAM, RecordedEvent, Where
 from cs.history.history import opened, pass_over
+from cs.history.newest import newest_of
 from cs.history.pages import Page, Section, facts, table
 from cs.runtime.durations import in_words
 
@@ -37,9 +38,8 @@ FORECAST_DAYS = 30
 MOST = 1_000_000_000
 
 
-async def list_keys(parts: Parts, request: Request, session: Session) -> View:
+async def list_keys(parts: Parts, request: Request, _: Session) -> View:
     """Show every key with its quota and use; never a secret."""
-    del session
     found = sorted(await parts.reading.keys(), key=lambda each: each[1].issued_at, reverse=True)
     first = position_of(request, "from") or 0
     rows = [
@@ -65,17 +65,16 @@ async def list_keys(parts: Parts, request: Request, session: Session) -> View:
     )
 
 
-async def show_key(parts: Parts, request: Request, session: Session) -> View:
+async def show_key(parts: Parts, request: Request, _: Session) -> View:
     """Show one key: what is left, how long that lasts, and its newest events."""
-    del session
     key_id = request.path_params["key"]
     folded = await parts.streams.key(key_id)
     if folded.version == NO_STREAM:
         raise not_found(f"there is no key {key_id}", "the list of keys has all")
     key: Key = folded.state
     stream, before = f"key-{key_id}", position_of(request)
-    events = await newest_of(parts, stream)
-    found, more = await newest(parts, Where(streams=frozenset({stream})), before)
+    events = await newest_of(parts.log, parts.streams, stream)
+    found, more = await parts.newest(Where(streams=frozenset({stream})), before)
     rows = [_movement(each) for each in await opened(parts.keys, found, pass_over)]
     days = _by_day(events, parts.clock.now())
     return View(
@@ -85,7 +84,7 @@ async def show_key(parts: Parts, request: Request, session: Session) -> View:
             sections=[
                 _figures(key, days, parts.clock.now()),
                 table("Newest events", rows, "position at what units search outcome charged"),
-                table("What operators did", _acts(events), "at what by"),
+                table("What operators did", acts_in(events), "at what by"),
             ],
         ),
         command=f"cs ledger {key_id}",
@@ -105,9 +104,7 @@ async def show_key(parts: Parts, request: Request, session: Session) -> View:
     )
 
 
-async def grant(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def grant(parts: Parts, request: Request, session: Session, form: Form) -> str:
     """Add to the quota of a key, or take away."""
     units = form.get("units", "").strip()
     try:
@@ -120,20 +117,14 @@ async def grant(
     return f"The quota is {key.quota} now. To undo it, grant {-number}."
 
 
-async def rotate(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def rotate(parts: Parts, request: Request, session: Session, _: Form) -> str:
     """Give a key a new secret."""
-    del form
     new = await parts.operator(session).rotate_key(request.path_params["key"])
     return f"The new secret, shown this once: {new.key}"
 
 
-async def revoke(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def revoke(parts: Parts, request: Request, session: Session, _: Form) -> str:
     """Revoke a key for good."""
-    del form
     changed = await parts.operator(session).revoke_key(request.path_params["key"])
     return "The key is revoked." if changed else "The key was revoked before."
 
@@ -222,7 +213,7 @@ def _window(window: RateWindow) -> str:
     return f"{window.remaining} of {window.limit} left"
 
 
-def _acts(events: Sequence[RecordedEvent]) -> Sequence[Mapping[str, object]]:
+def acts_in(events: Sequence[RecordedEvent]) -> Sequence[Mapping[str, object]]:
     """Return what operators did in *events*, the newest first, in this order."""
     acts = [act for each in events if (act := act_of(each.stream, each.event))]
     return [{"at": a.at, "what": a.what.replace("_", " "), "by": a.by} for a in acts[:ROWS]]

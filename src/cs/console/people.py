@@ -4,30 +4,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from cs.console.access import Session
-from cs.console.views import Action, Form, Input, Parts, View
-from cs.history.pages import Page, Section
+from cs.console.keys import acts_in
+from cs.console.views import Action, Form, Input, Parts, View, position_of, same
+from cs.eventlog.port import Where
+from cs.history.history import opened, pass_over
+from cs.history.pages import Page, table
 
 #: The name of the file that an export is downloaded as.
 FILE = "person.json"
-_WHO = (
-    Input(name="email", label="E-mail"),
-    Input(name="profile", label="or LinkedIn profile"),
-)
+_WHO = (Input(name="email", label="E-mail"), Input(name="profile", label="or LinkedIn profile"))
+_WHY = "Asked for by the person, GDPR article 15"
 _ACTIONS = (
     Action(
         name="Export",
         to="/console/people/export",
         asks="Everything that is held on the person, as JSON. Who asked and why is stored.",
         role="privacy",
-        inputs=[
-            *_WHO,
-            Input(
-                name="why",
-                label="Reason",
-                value="Asked for by the person, GDPR article 15",
-                required=True,
-            ),
-        ],
+        inputs=[*_WHO, Input(name="why", label="Reason", value=_WHY, required=True)],
     ),
     Action(
         name="Erase",
@@ -40,8 +33,12 @@ _ACTIONS = (
 )
 
 
-async def show_people(_parts: Parts, _request: Request, session: Session) -> View:
-    """Offer to export or erase a person."""
+async def show_people(parts: Parts, request: Request, session: Session) -> View:
+    """Offer to export or erase a person, and show whom that was done for, without names."""
+    found, more = await parts.newest(
+        Where(prefixes=frozenset({"person-"})), position_of(request)
+    )
+    acts = acts_in(await opened(parts.keys, found, pass_over))
     about = (
         "Export or erase one person, named by an e-mail or a LinkedIn profile, which is "
         "neither stored nor logged. `cs people erase --dry-run` says what would be destroyed."
@@ -49,8 +46,11 @@ async def show_people(_parts: Parts, _request: Request, session: Session) -> Vie
     if not session.may("privacy"):
         about += " Both need the role privacy; ask for it."
     return View(
-        page=Page(title="People", sections=[Section(heading="Requests", about=about)]),
-        command="cs people export --email ADDRESS",
+        page=Page(
+            title="People", sections=[table("Requests", acts, "at what by", about=about)]
+        ),
+        command="cs people suppressed",
+        older=None if more is None else same(request, before=more),
         actions=_ACTIONS,
     )
 

@@ -1,16 +1,15 @@
 """Searches: the newest ones, one with its run, and a slider through its history."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 from starlette.requests import Request
 
 from cs.console.access import Session
 from cs.console.views import (
-    ROWS,
     Action,
+    Form,
     Input,
     Parts,
     View,
@@ -24,17 +23,13 @@ from cs.console.views import (
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
-from cs.eventlog.categories import CATEGORIES, category_name
 from cs.eventlog.port import (
     NO_STREAM,
-    DamagedEvent,
-    NewerEvent,
     RecordedEvent,
-    SealedEvent,
     Where,
 )
-from cs.eventlog.streams import FoldedState
 from cs.history.history import opened, pass_over
+from cs.history.newest import FARTHEST, NEWEST
 from cs.history.pages import Link, Page, Section, table
 from cs.history.redacting import redact_search
 from cs.history.search_page import search_page
@@ -43,76 +38,13 @@ from cs.history.words import OUTCOMES
 from cs.projections.reading import topics_of
 from cs.projections.searches import SEARCHES
 
-#: Positions of the log that are looked through at once, from its end, and most of them for
-#: one page of rows.
-WINDOW, FARTHEST = 2_000, 40_000
-#: Events of one stream that are read for a page: of a longer one the newest.
-NEWEST = 2_000
 
-
-async def newest(
-    parts: Parts,
-    where: Where,
-    before: int | None,
-    holds: Callable[[SealedEvent], bool] = lambda _: True,
-    after: int = 0,
-) -> tuple[Sequence[SealedEvent], int | None]:
-    """Return up to `ROWS` events of *where* that *holds*, the newest first.
-
-    They stand before the position *before*, if it is given, and after *after*.  The second is
-    the position to go on before; ``None``: there are no others.
-    """
-    head = await parts.log.head()
-    end = head if before is None else min(max(before - 1, 0), head)
-    read, window, lowest = where, WINDOW, max(after, end - FARTHEST)
-    if where.streams:
-        last = await _last_of(parts, where)
-        if last is not None and last.version <= NEWEST:
-            window, lowest = max(end - after, 1), after  # all of the stream, by its name
-        else:
-            # By position: a long stream would be read whole for each window.
-            end = end if last is None else min(end, last.position)
-            lowest = max(after, end - FARTHEST)
-            read = Where(where.topics, None, where.streams | (where.prefixes or frozenset()))
-    found = list[SealedEvent]()
-    while end > lowest and len(found) < ROWS:
-        begin = max(lowest, end - window)
-        stored = await parts.log.select(read, begin, end)
-        found += [e for e in reversed(stored) if where.holds(e.stream, e.topic) and holds(e)]
-        end = begin
-    if len(found) > ROWS:
-        return found[:ROWS], found[ROWS - 1].position
-    return found, end + 1 if end > after else None
-
-
-async def _last_of(parts: Parts, where: Where) -> FoldedState[Any] | None:
-    """Return where the one stream of *where* ends; ``None``: not known, or there are more."""
-    named = [*(where.streams or ()), *(where.prefixes or ())]
-    if len(named) > 1 or category_name(named[0]) not in CATEGORIES:
-        return None
-    try:
-        return await parts.streams.load(named[0])
-    except (DamagedEvent, NewerEvent):
-        return None  # as it is stored it can be shown
-
-
-async def newest_of(parts: Parts, stream: str, most: int = NEWEST) -> Sequence[RecordedEvent]:
-    """Return the newest events of *stream*, *most* of them, the newest first.
-
-    Raises:
-        LogUnavailable, DamagedEvent: The stream cannot be read.
-    """
-    last = (await parts.streams.load(stream)).version
-    return (await parts.log.read(stream, max(last - most, NO_STREAM)))[::-1]
-
-
-async def list_searches(parts: Parts, request: Request, session: Session) -> View:
+async def list_searches(parts: Parts, request: Request, _: Session) -> View:
     """Show the searches that were admitted last."""
-    del session
     key = chosen(request, "key")
     streams = None if key is None else frozenset({f"key-{key}"})
     where = Where(topics=topics_of(SearchAdmitted), streams=streams)
-    found, before = await newest(parts, where, position_of(request))
+    found, before = await parts.newest(where, position_of(request))
     events = await opened(parts.keys, found, pass_over)
     rows = []
     for each in events:
@@ -140,16 +72,12 @@ async def list_searches(parts: Parts, request: Request, session: Session) -> Vie
     )
 
 
-async def show_search(parts: Parts, request: Request, session: Session) -> View:
+async def show_search(parts: Parts, request: Request, _: Session) -> View:
     """Show a search as of a position: its answer, its run, and all that lies behind it."""
-    found = await _found(parts, request)
-    del session
-    return _view(request, redact_search(found))
+    return _view(request, redact_search(await _found(parts, request)))
 
 
-async def reveal_search(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> View:
+async def reveal_search(parts: Parts, request: Request, session: Session, form: Form) -> View:
     """Show it with people in clear, once the reason is stored."""
     found = await _found(parts, request)
     asked = DisclosedEvents(lookup=found.search.lookup, upto=found.position)

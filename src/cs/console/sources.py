@@ -87,8 +87,8 @@ def _spent(every: Sequence[tuple[Spending, float, float]]) -> Section:
         {
             "name": spent.service,
             "calls_today": spent.calls_today,
-            "today": _of(spent.micros_today / MICROS, a_day),
-            "this_month": _of(spent.micros_this_month / MICROS, a_month),
+            "today": f"${spent.micros_today / MICROS:.2f} of ${a_day:g}",
+            "this_month": f"${spent.micros_this_month / MICROS:.2f} of ${a_month:g}",
             "paused": spent.paused_why or None,
         }
         for spent, a_day, a_month in every
@@ -105,10 +105,6 @@ def _spent(every: Sequence[tuple[Spending, float, float]]) -> Section:
 def _checks(every: Sequence[CheckedPlugin]) -> Section:
     rows = [{"name": each.name, "kind": each.kind, **asdict(each.found)} for each in every]
     return table("The last check", rows, "name kind ended usd_per_call left why")
-
-
-def _of(spent: float, cap: float) -> str:
-    return f"${spent:.2f} of ${cap:g}"
 
 
 def _ends(heading: str, every: dict[str, RecentRuns]) -> Section:

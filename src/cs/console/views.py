@@ -1,8 +1,7 @@
 """What a view of the console is, and what its handlers work with."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -14,9 +13,10 @@ from cs.bus.dead_letters import DeadLetterBox
 from cs.console.access import Access, Session
 from cs.console.activity import Activity
 from cs.domain.console_operator import OperatorRole
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import EventLog, SealedEvent, Where
 from cs.eventlog.streams import Streams
 from cs.history.history import History
+from cs.history.newest import newest
 from cs.history.pages import Link, Page, Section
 from cs.history.service_state import RecentEnds, ServiceState, read_ends, read_now
 from cs.keystore.port import KeyStore
@@ -25,9 +25,8 @@ from cs.paid_calls.budgets import Spending
 from cs.projections.reading import Reading
 from cs.projections.views import Views
 from cs.runtime.clock import Clock
+from cs.runtime.shared import Shared
 from cs.runtime.slow_work import SlowWork
-
-T = TypeVar("T")
 
 #: Rows of one table; further ones are on the next page.
 ROWS = 50
@@ -38,39 +37,6 @@ NOT_READY = Section(
 #: How long something that was read for one page is shown on others: many may look at once.
 #: How recent runs ended takes longer to read, so an older one is shown while it is read again.
 FRESH_S, ENDS_FRESH_S = 2.0, 30.0
-
-
-class Shared(Generic[T]):
-    """Something that callers read together, again when it is older than *fresh_s*.
-
-    With *may_be_old* they get what was read before while it is read again.
-    """
-
-    def __init__(self, fresh_s: float, *, may_be_old: bool = False) -> None:
-        self._fresh_s = fresh_s
-        self._may_be_old = may_be_old
-        self._reading: asyncio.Task[T] | None = None
-        self._last: asyncio.Task[T] | None = None  # that has ended well
-        self._until = 0.0
-
-    async def get(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what *read* returns, or returned lately; what it raised is raised."""
-        loop, reading = asyncio.get_running_loop(), self._reading
-        if reading is not None and reading.done():
-            if reading.exception() is None:
-                self._last = reading
-            else:
-                reading = None
-        if reading is None or loop.time() > self._until:
-            self._until = loop.time() + self._fresh_s
-            reading = self._reading = loop.create_task(read())
-        if self._may_be_old and self._last is not None and not reading.done():
-            reading = self._last
-        return await asyncio.shield(reading)
-
-    def forget(self) -> None:
-        """Have the next call read it again: an operator has changed something."""
-        self._reading = self._last = None
 
 
 class CachedState:
@@ -119,6 +85,12 @@ class Parts(msgspec.Struct, frozen=True):
     @property
     def history(self) -> History:
         return History(self.log)
+
+    async def newest(
+        self, where: Where, before: int | None, **more: Any
+    ) -> tuple[Sequence[SealedEvent], int | None]:
+        """Return a page of events of *where*; see `cs.history.newest`."""
+        return await newest(self.log, self.streams, where, before, most=ROWS, **more)
 
     def operator(self, session: Session) -> Operator:
         """Return the commands of the operator who is signed in."""
