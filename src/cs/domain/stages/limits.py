@@ -73,11 +73,12 @@ class TextLimit(msgspec.Struct, frozen=True, kw_only=True):
     clean: Callable[[str], str] = str
     may_be_cut: bool = False
 
-    def admits(self, text: str) -> bool:
+    def admits(self, text: object) -> bool:
         return (
-            len(text) <= self.most
-            and _SURROGATE.search(text) is None
-            and re.fullmatch(self.pattern, text, re.ASCII) is not None
+            isinstance(text, str)
+            and len(text) <= self.most
+            and (text.isascii() or _SURROGATE.search(text) is None)
+            and _compiled(self.pattern).fullmatch(text) is not None
             and (self.holds is None or self.holds(text))
         )
 
@@ -88,9 +89,19 @@ class NumberLimit(msgspec.Struct, frozen=True):
     least: float
     most: float
 
+    def admits(self, number: object) -> bool:
+        return isinstance(number, (int, float)) and self.least <= number <= self.most
+
 
 class MomentLimit(msgspec.Struct, frozen=True):
     """A moment with its offset, between 1970 and 2200: far from where arithmetic ends."""
+
+    def admits(self, moment: object) -> bool:
+        return (
+            isinstance(moment, datetime)
+            and moment.tzinfo is not None
+            and _FIRST <= moment < _LAST
+        )
 
 
 class ListLimit(msgspec.Struct, frozen=True):
@@ -238,6 +249,11 @@ OWN_LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
 }
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
 def limit_of(shape: type[msgspec.Struct], field: str) -> Limit | None:
     """Return the limit of *field* of *shape*; ``None``: its type bounds it."""
     return OWN_LIMITS.get(shape, {}).get(field, LIMITS.get(field))
@@ -325,8 +341,6 @@ def _fitted(value: Any, limit: Limit | None, place: str, misfits: list[str]) -> 
     """Return *value* made to fit *limit*; add to *misfits* the places of what did not fit."""
     before, after = value, value
     match value, limit:
-        case str(), TextLimit():
-            after = _fitted_text(value, limit, place)
         case msgspec.Struct(), _:
             return _fitted_fields(value, place, misfits)
         case tuple() | list(), ListLimit() | None:
@@ -337,13 +351,14 @@ def _fitted(value: Any, limit: Limit | None, place: str, misfits: list[str]) -> 
                 _fitted_text(key, name, place): _fitted_text(word, text, place)
                 for key, word in list(value.items())[:most]
             }
-        case int() | float(), NumberLimit(least, most) if not _is_nan(value):
-            after = min(max(value, type(value)(least)), type(value)(most))
-        case datetime(), MomentLimit() if value.tzinfo is not None:
-            if not _FIRST <= value < _LAST:
-                raise BeyondLimits(place)
         case (_, None) | (None, _):
             pass
+        case _, TextLimit() | NumberLimit() | MomentLimit() if limit.admits(value):
+            pass
+        case str(), TextLimit():
+            after = _fitted_text(value, limit, place)
+        case int() | float(), NumberLimit(least, most) if not _is_nan(value):
+            after = min(max(value, type(value)(least)), type(value)(most))
         case _:
             raise BeyondLimits(place)
     if after == before:
@@ -360,6 +375,8 @@ def _fitted_fields(value: msgspec.Struct, place: str, misfits: list[str]) -> msg
     changed: dict[str, Any] = {}
     for name, limit, may_be_none in _fields(type(value)):
         before = getattr(value, name)
+        if isinstance(limit, TextLimit | NumberLimit) and limit.admits(before):
+            continue  # as most fields: this is a tenth of a search's processor time
         within = f"{place}.{name}" if place else name
         try:
             after = _fitted(before, limit, within, misfits)
