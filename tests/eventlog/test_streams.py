@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from cs.domain.brand.events import LookupStarted, PeopleFound
-from cs.domain.causation import OperatorCause, StartCause
+from cs.domain.causation import StartCause
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Person, Query
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted, decide
@@ -24,7 +24,7 @@ from cs.eventlog.port import (
     RecordedEvent,
     WrongExpectedVersion,
 )
-from cs.eventlog.streams import PAGE, Decision, Preparation, Streams
+from cs.eventlog.streams import PAGE, Prepared, Streams
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 
@@ -266,22 +266,22 @@ async def test_one_caller_at_a_time_holds_a_stream_and_the_lock_is_dropped_after
     assert len(folded._stream_locks) == 0
 
 
-async def test_what_is_decided_together_stands_in_its_order_each_with_its_cause(
-    log: MemoryEventLog,
-) -> None:
+async def test_a_change_on_a_state_that_is_old_is_decided_again_on_the_newest() -> None:
+    """An old state in memory neither refuses a change, nor makes nothing of it."""
+    log = MemoryEventLog(MemoryKeyStore())
     await _issue(log)
-    start, operator = StartCause(), OperatorCause(command="keys grant")
+    folded, other = Streams(log), Streams(log)
 
-    async def prepare() -> Preparation:
-        granted = ((1, start), (0, start), (2, operator))
-        return Preparation([Decision(grant(units), cause) for units, cause in granted])
+    def take_all(state: Any) -> Sequence[AnyEvent]:
+        return (QuotaGranted(units=-state.quota, at=AT),) if state.quota else ()
 
-    events, position = await Streams(log).change_by_others("key-a", prepare)
+    for refused_or_nothing_before in (grant(-3), take_all):
+        await folded.key("a")
+        await other.change("key-a", grant(3), caused_by=StartCause())
 
-    assert [event.units for event in events if isinstance(event, QuotaGranted)] == [1, 2]
-    assert position == 3
-    stored = await log.read("key-a", 0)
-    assert [(each.version, each.caused_by) for each in stored] == [(1, start), (2, operator)]
+        await folded.change("key-a", refused_or_nothing_before, caused_by=StartCause())
+
+        assert (await folded.key("a")).state.quota == 0
 
 
 async def test_a_change_is_prepared_again_if_another_stream_moved(log: MemoryEventLog) -> None:
@@ -289,30 +289,16 @@ async def test_a_change_is_prepared_again_if_another_stream_moved(log: MemoryEve
     await _issue(log, "b")
     versions = [0, 1]
 
-    async def prepare() -> Preparation:
+    async def prepare() -> Prepared:
         version = versions.pop(0)
         if version == 0:  # it is read, and moves
             await log.append([Append("key-b", 0, [QuotaGranted(units=1, at=AT)])])
-        return Preparation([Decision(grant(1), StartCause())], [Append("key-b", version, ())])
+        return Prepared(grant(1), [Append("key-b", version, ())])
 
-    events, position = await Streams(log).change_by_others("key-a", prepare)
+    cause = StartCause()
+    events, position = await Streams(log).change_by_others("key-a", prepare, caused_by=cause)
 
     assert (len(events), position, versions) == (1, 4, [])
-
-
-async def test_if_one_of_them_is_refused_nothing_is_stored(log: MemoryEventLog) -> None:
-    await _issue(log)
-
-    def refuse(_: Any) -> Sequence[AnyEvent]:
-        raise Refusal("invalid_request", "no")
-
-    async def prepare() -> Preparation:
-        return Preparation([Decision(each, StartCause()) for each in (grant(1), refuse)])
-
-    with pytest.raises(Refusal):
-        await Streams(log).change_by_others("key-a", prepare)
-
-    assert await log.head() == 1
 
 
 async def test_a_person_without_a_key_is_read_as_stored() -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import reduce
-from itertools import chain, count
+from itertools import count
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -26,6 +26,7 @@ from cs.domain.causation import AnyCause
 from cs.domain.codec import AnyEvent
 from cs.domain.messages import Event
 from cs.domain.person import PersonErased
+from cs.domain.refusal import Refusal
 from cs.eventlog.categories import (
     CATEGORIES,
     SERVICE,
@@ -76,22 +77,15 @@ class FoldedState(msgspec.Struct, Generic[S], frozen=True):
     snapshot: int = NO_STREAM
 
 
-class Decision(NamedTuple):
-    """What *decide* makes of a stream's state, because of *caused_by*."""
-
-    decide: Callable[[Any], Sequence[AnyEvent]]
-    caused_by: AnyCause
-
-
-class Preparation(NamedTuple):
-    """How a stream is changed, by what other streams say.
+class Prepared(NamedTuple):
+    """How a stream is changed, given what other streams hold.
 
     Attributes:
-        decisions: Each on the state that those before it leave.
+        decide: Returns the events to append, given the stream's state.
         unmoved: Appends without events: the other streams, at the versions that were read.
     """
 
-    decisions: Sequence[Decision]
+    decide: Callable[[Any], Sequence[AnyEvent]]
     unmoved: Sequence[Append] = ()
 
 
@@ -233,49 +227,58 @@ class Streams:
             LogUnavailable: The append may or may not have been stored.
         """
 
-        async def prepare() -> Preparation:
-            return Preparation([Decision(decide, caused_by)])
+        async def prepare() -> Prepared:
+            return Prepared(decide)
 
-        return await self.change_by_others(stream, prepare)
+        return await self.change_by_others(stream, prepare, caused_by=caused_by)
 
     async def change_by_others(
-        self, stream: str, prepare: Callable[[], Awaitable[Preparation]]
+        self,
+        stream: str,
+        prepare: Callable[[], Awaitable[Prepared]],
+        *,
+        caused_by: AnyCause,
     ) -> tuple[Sequence[AnyEvent], int]:
         """Append as `change` does, if the streams that *prepare* has read did not move since.
 
-        If one did, nothing was stored, and *prepare* is called again.  What several decisions
-        make is stored at once, or nothing.
+        If one did, nothing was stored, and *prepare* is called again.
 
         Raises:
             NewerEvent, DamagedEvent, LogUnavailable: As `change`.
             Exception: What *prepare* raises.
         """
-        evolve = category_of(stream).evolve
 
-        async def attempt() -> tuple[Sequence[AnyEvent], int]:
-            decisions, unmoved = await prepare()
-            before = await self.load(stream)
-            state, version = before.state, before.version
-            appends: list[Append] = []
-            for decision in decisions:
-                events = decision.decide(state)
-                if events:
-                    appends.append(Append(stream, version, events, decision.caused_by))
-                    state = reduce(evolve, events, state)
-                    version += len(events)
-            if not appends:
+        async def attempt(before: FoldedState[Any]) -> tuple[Sequence[AnyEvent], int]:
+            decide, unmoved = await prepare()
+            events = decide(before.state)
+            if not events:
                 return (), 0
             failpoints.reach("change.before-append")
-            position = await self.log.append([*appends, *unmoved])
+            append = Append(stream, before.version, events, caused_by)
+            try:
+                position = await self.log.append([append, *unmoved])
+            except LogUnavailable:
+                self.drop(stream)  # it may be stored: the next to decide reads the stream
+                raise
             failpoints.reach("change.after-append")
             if self.log.reads_as_given(position):  # else the next to load it reads them
-                self.appended(
-                    stream, before, state, events=version - before.version, last=position
-                )
-            return tuple(chain.from_iterable(each.events for each in appends)), position
+                state = reduce(category_of(stream).evolve, events, before.state)
+                self.appended(stream, before, state, events=len(events), last=position)
+            return tuple(events), position
+
+        async def attempt_on_newest() -> tuple[Sequence[AnyEvent], int]:
+            return await attempt(await self.load(stream))
 
         async with self.lock(stream):
-            return await self.retry_on_conflict(attempt)
+            remembered = self.remembered(stream)
+            if remembered is not None:
+                # It may be old.  An append would find that out; to refuse, or to do nothing,
+                # the newest state has to be read.
+                with suppress(Refusal, DamagedEvent, WrongExpectedVersion):
+                    events, position = await attempt(remembered)
+                    if events:
+                        return events, position
+            return await self.retry_on_conflict(attempt_on_newest)
 
     async def retry_on_conflict(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return *attempt*'s result, trying again for a while when another writer wins.

@@ -24,7 +24,7 @@ from cs.domain.stages.work import AnyFinding, checked_in
 from cs.eventlog.fingerprints import Fingerprinter, email_print
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, Append, DamagedEvent
-from cs.eventlog.streams import Decision, Preparation, Streams
+from cs.eventlog.streams import Prepared, Streams
 from cs.runtime.clock import Clock
 
 log = get_logger()
@@ -191,16 +191,18 @@ class Lookups:
         """
         stream = stream_of(command.lookup)
 
-        async def prepare() -> Preparation:
+        async def prepare() -> Prepared:
             now: LookupCommand = command
             unmoved: Sequence[Append] = ()
             if isinstance(command, RecordFinding):
                 refuted, unmoved = await self._refuted(command.finding)
                 now = replace(command, refuted=refuted)
             decide = with_damage_check(stream, partial(brand.decide, now))
-            return Preparation([Decision(decide, caused_by)], unmoved)
+            return Prepared(decide, unmoved)
 
-        await retry_while_unavailable(lambda: self._streams.change_by_others(stream, prepare))
+        await retry_while_unavailable(
+            lambda: self._streams.change_by_others(stream, prepare, caused_by=caused_by)
+        )
 
     async def _resolved(self, lookup: str) -> Lookup | None:
         """Return *lookup* with the brand that it matched, if it runs."""
