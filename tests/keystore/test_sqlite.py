@@ -167,7 +167,7 @@ def test_next_to_a_service_it_is_changed_and_the_next_start_needs_the_new_one_on
             before = (tmp_path / "master.key").read_bytes()
             rotated = service.command("master-key", "rotate", "--json")
             again = client.get(f"/searches/{found['id']}").json()
-            new = client.post("/contacts", json={"brand": "Corvelune", "wait": True}).json()
+            new = client.post("/contacts", json={"brand": "Kestrelle", "wait": True}).json()
     kept = Path(msgspec.json.decode(rotated)["kept"])
     assert kept.read_bytes() == before
     assert again["contacts"] == found["contacts"] != []
