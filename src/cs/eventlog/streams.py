@@ -1,4 +1,6 @@
-"""Deciding on streams: folded states in memory, advanced by what is new, never stale.
+"""Deciding on streams: folded states in memory, advanced by what is new.
+
+An old state costs an append that fails; to refuse, or to do nothing, the newest one is read.
 
 `Streams.change` is the one way a single stream changes.  What needs several streams in one
 append (admission) uses `Streams.load`, `Streams.lock` and `Streams.retry_on_conflict` itself.
