@@ -5,7 +5,6 @@ them against is its own bookkeeping over the events stored, which shares no code
 the folds that decide.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import reduce
@@ -20,19 +19,13 @@ from cs.domain import key as keys
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand import brand as brands
 from cs.domain.brand.events import (
-    AttemptFailed,
     BrandCommand,
     BrandEvent,
     BrandForgotten,
-    ContactsDiscovered,
     ForgetBrand,
-    LookupEvent,
     LookupFinished,
     LookupStarted,
-    MailboxNotVerified,
-    MailboxVerified,
     PassDeadline,
-    PeopleFound,
     RecordFinding,
     ReissueSilent,
     Restart,
@@ -64,9 +57,6 @@ from cs.domain.stages.work import (
     RankingDone,
     Resolved,
 )
-from cs.eventlog.port import RecordedEvent
-from cs.history.ledger import LedgerEntry, ledger
-from cs.history.runs import Run, runs
 from domain.acme_run import ADA, AT_TWO_DOMAINS, BEN, HOME, PARENT, AcmeRun, checked, ranked
 
 E = TypeVar("E", bound=AnyEvent)
@@ -342,51 +332,8 @@ class Searches(RuleBasedStateMachine):
             self._to_key(stream, keys.decide(command, self.keys[stream]))
             assert keys.decide(command, self.keys[stream]) == (), "settled twice"
 
-    @rule()
-    def an_analyst_reads_the_history(self) -> None:
-        """The ledger of every key, and the record of every run."""
-        self._ledgers_end_with_the_balance()
-        self._records_say_what_happened()
-
-    def _ledgers_end_with_the_balance(self) -> None:
-        for stream, state in self.keys.items():
-            entries = ledger_of(stream, self.key_events[stream])
-            if not entries:
-                continue  # no key was issued before the end
-            units = Counter[str]()
-            for entry in entries:
-                units[entry.what] += entry.units
-                assert entry.remaining == units["issued"] + units["granted"] - units["charged"]
-                assert entry.reserved == (
-                    units["reserved"] - units["charged"] - units["released"]
-                )
-            last = entries[-1]
-            assert (last.quota, last.used) == (state.quota, state.used)
-            charged = {entry.search for entry in entries if entry.what == "charged"}
-            assert charged == {e.search for e in self._settled(stream) if e.charged}
-            assert all(entry.brand for entry in entries if entry.search)
-
-    def _records_say_what_happened(self) -> None:
-        for brand, events in self.brand_events.items():
-            found = runs(RecordedEvent(n + 1, brand, n, e) for n, e in enumerate(events))
-            started = [event for event in events if isinstance(event, LookupStarted)]
-            assert [run.lookup for run in found] == [event.lookup for event in started]
-            for run in found:
-                own = [
-                    e for e in events if isinstance(e, LookupEvent) and e.lookup == run.lookup
-                ]
-                record_agrees(run, own)
-                live = self.brands[brand].live
-                in_flight = [a for a in run.attempts if a.end == "open"]
-                assert not in_flight or (live is not None and live.id == run.lookup)
-                if live is not None and live.id == run.lookup:
-                    assert {(a.stage, a.item, a.attempt) for a in in_flight} == {
-                        (o.stage, o.item, o.attempt) for o in live.open if o.retry_at is None
-                    }
-
     def teardown(self) -> None:
         """Once deadlines pass and settlements are made, no search and no place is left."""
-        self.an_analyst_reads_the_history()
         for brand, state in self.brands.items():
             if state.live is not None:
                 at = state.live.deadline_at
@@ -563,41 +510,6 @@ class Searches(RuleBasedStateMachine):
         stored = reduce(keys.evolve, map(_stored, events), self.stored_keys[stream])
         assert stored == self.keys[stream]
         self.stored_keys[stream] = stored
-
-
-def ledger_of(stream: str, events: Sequence[KeyEvent]) -> list[LedgerEntry]:
-    return list(ledger(RecordedEvent(n, stream, n, event) for n, event in enumerate(events)))
-
-
-def record_agrees(run: Run, events: Sequence[LookupEvent]) -> None:
-    """Assert that *run* says what its *events* do."""
-    issued = [(e.stage, e.item, e.attempt, e.at) for e in events if isinstance(e, StageIssued)]
-    assert [(a.stage, a.item, a.attempt, a.issued_at) for a in run.attempts] == issued
-    failed = [(e.stage, e.why) for e in events if isinstance(e, AttemptFailed)]
-    assert sorted((a.stage, a.why or "") for a in run.attempts if a.end == "failed") == sorted(
-        failed
-    )
-    found = [
-        person.person
-        for e in events
-        if isinstance(e, PeopleFound | ContactsDiscovered)
-        for person in e.people
-    ]
-    assert [person.person for person in run.people] == found
-    checks = [e.checked for e in events if isinstance(e, MailboxVerified | MailboxNotVerified)]
-    assert sum(len(person.checks) for person in run.people) == len(checks)
-    proved = {
-        (e.checked.person, e.checked.address) for e in events if isinstance(e, MailboxVerified)
-    }
-    assert proved == {
-        (person.person, check.checked.address)
-        for person in run.people
-        for check in person.checks
-        if check.verified
-    }
-    finished = next((e for e in events if isinstance(e, LookupFinished)), None)
-    assert run.finished_at == (finished.at if finished else None)
-    assert run.contacts == (finished.contacts if finished else ())
 
 
 def _stored(event: E) -> E:

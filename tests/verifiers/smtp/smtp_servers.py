@@ -101,12 +101,13 @@ def said_to(known: dict[str, str], others: Reply = NO_SUCH_USER) -> Answer:
 
 
 class ServerRecord:
-    """What a server has been reported, session by session."""
+    """What a server was asked, session by session, and how many sessions it had at once."""
 
     def __init__(self) -> None:
         self.sessions: list[list[str]] = []
         self.encrypted: list[bool] = []
         self.seen: set[str] = set()
+        self.most = 0
         self._ended = 0
         self._news = asyncio.Condition()
         self.address = ""
@@ -148,6 +149,7 @@ class _Conversation:
         self.said: list[str] = []
         heard.sessions.append(self.said)
         heard.encrypted.append(False)
+        heard.most = max(heard.most, heard.open)
         self.number = len(heard.sessions)
         self.recipients = 0
         self.encrypted = False
