@@ -1,7 +1,9 @@
 """Worlds in miniature, and the questions that tests ask one that runs."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import asyncio
+import smtplib
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,6 @@ import msgspec
 from cs.sandbox.run import Addresses
 from cs.sandbox.shapes import World
 from cs.sandbox.world import WorldSearch, listing, load
-from sandbox.raw_smtp import RawSmtp, smtp
 
 ACME: dict[str, Any] = {
     "name": "Acme",
@@ -49,14 +50,18 @@ class Running:
         answer = await self.ask(host, "A")
         return str(answer.answer[0][0])
 
-    @asynccontextmanager
-    async def mail(self, host: str) -> AsyncIterator[RawSmtp]:
-        async with smtp(await self.address(host), self.addresses.smtp_port) as client:
-            yield client
+    async def rcpt(self, host: str, *addresses: str, within_s: float = 5) -> list[str]:
+        """Return the replies to RCPT of *addresses*, all in one session."""
+        at, port = await self.address(host), self.addresses.smtp_port
 
-    async def rcpt(self, host: str, *addresses: str) -> list[str]:
-        async with self.mail(host) as client:
-            return await client.rcpt(*addresses)
+        def ask() -> list[str]:
+            with smtplib.SMTP(at, port, "probe.test", timeout=within_s) as client:
+                client.ehlo()
+                client.mail("check@probe.test")
+                replies = [client.rcpt(each) for each in addresses]
+            return [f"{code} {text.decode()}" for code, text in replies]
+
+        return await asyncio.to_thread(ask)
 
 
 Sandbox = Callable[..., AbstractAsyncContextManager[Running]]
