@@ -131,17 +131,3 @@ def test_every_set_of_rules_is_held() -> None:
     }
 
     assert names == set(BEGIN) == set(DIGESTS)
-
-
-def test_what_is_only_said_does_not_count_and_what_is_done_does() -> None:
-    before = 'def f(a):\n    """Double."""\n    return a * 2  # twice\n'
-
-    assert rules_in(ast.parse(before)) == rules_in(ast.parse("def f(a):\n  return a*2\n"))
-    assert rules_in(ast.parse(before)) != rules_in(ast.parse(before.replace("2", "3")))
-
-
-def test_a_set_holds_what_its_rules_are_made_of() -> None:
-    assert "cs.domain.roles.labels" in modules_of(BEGIN[rule_sets.RANKING])
-    assert "cs.domain.mail.reply_meaning" in modules_of(BEGIN[rule_sets.MAIL_REPLIES])
-    assert "cs.domain.mail.patterns" in modules_of(BEGIN[rule_sets.VERIFICATION])
-    assert "cs.domain.names.brand_match" in modules_of(BEGIN[rule_sets.RESOLUTION])
