@@ -82,18 +82,10 @@ async def killed_before_storing(*words: str) -> None:
         assert await process.wait() == -signal.SIGKILL
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def where(request: pytest.FixtureRequest, tmp_path: Path, migrated: str) -> str:
-    """Where the register of the workers is."""
-    if request.param == "sqlite":
-        return str(tmp_path / "calls.db")
-    return migrated
-
-
 async def test_a_call_under_way_when_its_worker_was_killed_is_not_made_again(
-    provider: Provider, where: str
+    provider: Provider, tmp_path: Path
 ) -> None:
-    words = (where, provider.web.url, "plain")
+    words = (str(tmp_path / "calls.db"), provider.web.url, "plain")
     await killed_between_call_and_answer(provider, *words)
 
     assert [await ended(*words), await ended(*words)] == ["sources-away", "sources-away"]
@@ -102,9 +94,9 @@ async def test_a_call_under_way_when_its_worker_was_killed_is_not_made_again(
 
 
 async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
-    provider: Provider, where: str
+    provider: Provider, migrated: str
 ) -> None:
-    words = (where, provider.web.url, "takes-key")
+    words = (migrated, provider.web.url, "takes-key")
     await killed_between_call_and_answer(provider, *words)
     await killed_before_storing(*words)
 

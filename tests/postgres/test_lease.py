@@ -4,7 +4,7 @@ import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from cs.domain.codec import UnknownEvent
 from cs.postgres.errors import Fenced
 from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import Pool
+from cs.runtime.coordination import in_background
 
 LEADING = Path(__file__).parent / "leading.py"
 
@@ -42,15 +43,22 @@ async def _said(process: Process) -> str:
 
 
 class Worker:
-    """Work that notes the epochs it was called with and lasts until cancelled."""
+    """Work that lasts until cancelled, but for its *first* time, which ends with that error.
 
-    def __init__(self) -> None:
+    Attributes:
+        epochs: What it was called with.
+    """
+
+    def __init__(self, first: Exception | None = None) -> None:
         self.epochs: list[int] = []
         self.began = asyncio.Event()
         self.ended = asyncio.Event()
+        self._first = first
 
     async def __call__(self, epoch: int) -> None:
         self.epochs.append(epoch)
+        if self._first is not None and len(self.epochs) == 1:
+            raise self._first
         self.began.set()
         try:
             await asyncio.Event().wait()
@@ -58,69 +66,51 @@ class Worker:
             self.ended.set()
 
 
+async def begins(worker: Worker) -> None:
+    async with asyncio.timeout(5):
+        await worker.began.wait()
+
+
 async def test_one_leads_at_a_time_and_the_next_begins_when_it_leaves(pool: Pool) -> None:
     first, second = Worker(), Worker()
-    one = asyncio.create_task(Leader(pool, "x", "one", first).run())
-    await first.began.wait()
-    two = asyncio.create_task(Leader(pool, "x", "two", second).run())
-
-    one.cancel()
-    await asyncio.gather(one, return_exceptions=True)
-    assert not second.began.is_set()
-    async with asyncio.timeout(2):  # given back: not the 4 s it would have lasted
-        await second.began.wait()
-    two.cancel()
-    await asyncio.gather(two, return_exceptions=True)
+    async with AsyncExitStack() as after:
+        async with in_background(Leader(pool, "x", "one", first).run(), "one"):
+            await begins(first)
+            two = in_background(Leader(pool, "x", "two", second).run(), "two")
+            await after.enter_async_context(two)
+        assert not second.began.is_set()
+        async with asyncio.timeout(2):  # given back: not the 4 s it would have lasted
+            await second.began.wait()
 
     assert (first.epochs, second.epochs) == ([1], [2])
 
 
 async def test_a_lease_that_was_taken_away_stops_the_work(pool: Pool) -> None:
     worker = Worker()
-    leader = asyncio.create_task(Leader(pool, "x", "one", worker).run())
-    await worker.began.wait()
+    async with in_background(Leader(pool, "x", "one", worker).run(), "one"):
+        await begins(worker)
 
-    await pool.execute("UPDATE leases SET epoch = epoch + 1, until = 'infinity'")
+        await pool.execute("UPDATE leases SET epoch = epoch + 1, until = 'infinity'")
 
-    async with asyncio.timeout(5):
-        await worker.ended.wait()
-    leader.cancel()
-    await asyncio.gather(leader, return_exceptions=True)
+        async with asyncio.timeout(5):
+            await worker.ended.wait()
 
 
 async def test_work_that_fails_ends_the_leader_and_frees_the_lease(pool: Pool) -> None:
-    async def broken(_: int) -> None:
-        raise RuntimeError("a bug")
-
     with pytest.raises(RuntimeError, match="a bug"):
-        await Leader(pool, "x", "one", broken).run()
+        await Leader(pool, "x", "one", Worker(RuntimeError("a bug"))).run()
 
     worker = Worker()
-    leader = asyncio.create_task(Leader(pool, "x", "two", worker).run())
-    async with asyncio.timeout(2):
-        await worker.began.wait()
-    leader.cancel()
-    await asyncio.gather(leader, return_exceptions=True)
+    async with in_background(Leader(pool, "x", "two", worker).run(), "two"):
+        await begins(worker)
 
 
 async def test_work_that_is_fenced_asks_for_the_lease_again(pool: Pool) -> None:
-    epochs: list[int] = []
-    done = asyncio.Event()
+    worker = Worker(Fenced("later leader"))
+    async with in_background(Leader(pool, "x", "one", worker).run(), "one"):
+        await begins(worker)
 
-    async def fenced_once(epoch: int) -> None:
-        epochs.append(epoch)
-        if len(epochs) == 1:
-            raise Fenced("later leader")
-        done.set()
-        await asyncio.Event().wait()
-
-    leader = asyncio.create_task(Leader(pool, "x", "one", fenced_once).run())
-    async with asyncio.timeout(5):
-        await done.wait()
-    leader.cancel()
-    await asyncio.gather(leader, return_exceptions=True)
-
-    assert epochs == [1, 2]
+    assert worker.epochs == [1, 2]
 
 
 async def test_a_checkpoint_passes_from_leader_to_leader_and_fences_the_earlier(
@@ -160,52 +150,37 @@ async def test_another_process_leads_within_five_seconds_of_a_stop(
             assert await pool.fetchval("SELECT epoch FROM checkpoints") == 2
 
 
+NEWER = UnknownEvent("brand.renamed.v1 is of a newer version")
+
+
+async def until_held(leader: Leader, *, held: bool = True) -> None:
+    async with asyncio.timeout(5):
+        while (leader.held is not None) is not held:
+            await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+
+
 async def test_work_that_meets_a_newer_event_leaves_leading_to_others_for_a_while(
     pool: Pool,
 ) -> None:
-    tries: list[int] = []
-
-    async def old(epoch: int) -> None:
-        tries.append(epoch)
-        raise UnknownEvent("brand.renamed.v1 is of a newer version")
-
-    new = Worker()
+    old, new = Worker(NEWER), Worker()
     held = Leader(pool, "x", "old", old)
-    one = asyncio.create_task(held.run())
-    async with asyncio.timeout(5):
-        while held.held is None:
-            await asyncio.wait([one], timeout=0.02)
-    two = asyncio.create_task(Leader(pool, "x", "new", new).run())
-    async with asyncio.timeout(5):
-        await new.began.wait()
+    async with in_background(held.run(), "old"):
+        await until_held(held)
+        async with in_background(Leader(pool, "x", "new", new).run(), "new"):
+            await begins(new)
 
-    assert tries == [1]
-    assert new.epochs == [2]
-    assert "brand.renamed.v1" in held.held
-    assert not one.done()
-    for leader in (one, two):
-        leader.cancel()
-    await asyncio.gather(one, two, return_exceptions=True)
+            assert (old.epochs, new.epochs) == ([1], [2])
+            assert "brand.renamed.v1" in str(held.held)
 
 
 async def test_it_comes_back_and_is_held_no_longer_once_it_got_on(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cs.postgres.lease.RESTS_S", 0.05)
-    epochs: list[int] = []
+    worker = Worker(NEWER)
+    leader = Leader(pool, "x", "old", worker)
+    async with in_background(leader.run(), "old"):
+        await begins(worker)
+        await until_held(leader, held=False)
 
-    async def once(epoch: int) -> None:
-        epochs.append(epoch)
-        if len(epochs) == 1:
-            raise UnknownEvent("brand.renamed.v1 is of a newer version")
-        await asyncio.Event().wait()
-
-    leader = Leader(pool, "x", "old", once)
-    running = asyncio.create_task(leader.run())
-    async with asyncio.timeout(5):
-        while len(epochs) < 2 or leader.held is not None:
-            await asyncio.wait([running], timeout=0.02)
-
-    assert leader.epoch == epochs[1]
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+        assert leader.epoch == worker.epochs[1]

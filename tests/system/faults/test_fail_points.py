@@ -11,6 +11,7 @@ import pytest
 from cli.command import ran
 from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.crashing_service import CrashingService, new_keys
+from system.faults.lasting_world import WorldClock, lasting_world
 from system.faults.promises import as_intended, check
 from system.faults.world import make_world, wishes
 
@@ -59,7 +60,12 @@ async def test_a_death_at_any_point_costs_nothing(
     other = greylisted if point.startswith("timer.") else two  # which takes seconds less
     keys = await new_keys(service.folder, [2, 2])
     notes, chance = Notebook(), random.Random(visit)
-    async with http_client() as http, asyncio.timeout(HUNG_S), AsyncExitStack() as after:
+    async with (
+        lasting_world(service.world, tmp_path, WorldClock()) as service.addresses,
+        http_client() as http,
+        asyncio.timeout(HUNG_S),
+        AsyncExitStack() as after,
+    ):
         after.callback(service.kill)
         ann, bob = (Caller(service, key, notes, http, chance) for key in keys)
         fatal = f"{point}=kill@{visit}"

@@ -24,7 +24,7 @@ def codes(answers: list[httpx.Response]) -> Counter[int]:
     return Counter(answer.status_code for answer in answers)
 
 
-@pytest.mark.parametrize("key", [None, "cs_live_wrong", "a b", "x" * 4000])
+@pytest.mark.parametrize("key", [None, "x" * 4000])
 async def test_a_flood_without_a_key_reads_nothing_and_callers_are_served(
     key: str | None,
 ) -> None:
