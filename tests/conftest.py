@@ -60,8 +60,7 @@ class ServedLoop(uvloop.Loop):
         assert left == []
 
 
-#: Left open by uvloop itself if a task is cancelled while it opens a socket for a DNS question.
-_OF_UVLOOP = "<UDPTransport "
+_OF_UVLOOP = "<UDPTransport "  # as in pyproject.toml
 
 
 def pytest_asyncio_loop_factories(

@@ -1,6 +1,5 @@
 """A cluster as a caller and its operator see it: the same as a service in one process."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -33,13 +32,12 @@ class Spreading(httpx.BaseTransport):
 
 @dataclass
 class Clustered:
-    """What `harness.served.Served` is of one process.
+    """A cluster as a caller and its operator have it.
 
     Calls of a client go to the nodes in turn.
     """
 
     cluster: Cluster
-    after: int  # the log's last position when the test began
 
     @classmethod
     def fresh(cls, cluster: Cluster) -> Self:
@@ -48,23 +46,14 @@ class Clustered:
         body = {"advance": MONTH_S}
         answer = httpx.post(f"{cluster.admin_url}/sandbox/clock", json=body, timeout=100)
         answer.raise_for_status()
-        ((head,),) = asyncio.run(cluster.fetch(_HEAD))
-        return cls(cluster, head)
-
-    @property
-    def base_url(self) -> str:
-        return self.cluster.urls[0]
-
-    @property
-    def urls(self) -> list[str]:
-        return self.cluster.urls
+        return cls(cluster)
 
     def new_key(self, quota: int = 10) -> dict[str, Any]:
         return self.cluster.new_key(quota)
 
     def client(self, key: dict[str, Any]) -> httpx.Client:
         return httpx.Client(
-            base_url=self.base_url,
+            base_url=self.cluster.urls[0],
             headers={"Authorization": f"Bearer {key['key']}"},
             timeout=130,
             transport=Spreading(list(self.cluster.ports.values())),
@@ -72,6 +61,3 @@ class Clustered:
 
     def command(self, *words: str) -> str:
         return self.cluster.command(*words)
-
-
-_HEAD = "SELECT COALESCE(max(notification_id), 0) FROM stored_events"

@@ -33,10 +33,8 @@ def two_nodes(receiver: Receiver) -> Iterator[Cluster]:
     with running_cluster(kinds=()) as cluster:
         for environment in (cluster.environment, cluster.stage_environment):
             environment["CS_TRACES_TO"] = receiver.url
+        cluster.add("api").start()
         cluster.start()
-        second = cluster.add("api")
-        second.start()
-        second.wait_ready()
         yield cluster
 
 
