@@ -202,6 +202,7 @@ async def p99_ms(at: Served, keys: Sequence[NewSecret], newest: int) -> float:
 async def pairs(at: Served, keys: Sequence[NewSecret], newest: int) -> str:
     """Return the p99 of calls without and with open consoles, by turns."""
     found: dict[str, list[float]] = {"without": [], "with": []}
+    cpu: dict[str, list[float]] = {"without": [], "with": []}
     words = (sys.executable, __file__, "--look-at", at.admin_url)
     for turn in range(len(keys) // OF_A_TURN):
         # Without, with, with, without: what drifts hits both alike.
@@ -209,13 +210,18 @@ async def pairs(at: Served, keys: Sequence[NewSecret], newest: int) -> str:
         consoles = await asyncio.create_subprocess_exec(*words) if name == "with" else None
         await asyncio.sleep(3)
         used = keys[turn * OF_A_TURN : (turn + 1) * OF_A_TURN]
+        used_s = cpu_s(at.pid)
         found[name].append(round(await p99_ms(at, used, newest), 1))
+        cpu[name].append(cpu_s(at.pid) - used_s)
         if consoles is not None:
             assert consoles.returncode is None, "the consoles ended"
             consoles.kill()
             await consoles.wait()
-    ratios = [w / wo for w, wo in zip(found["with"], found["without"], strict=True)]
-    return f"{found}, median of the ratios {median(ratios):.3f}"
+    p99, busy = (
+        median(w / wo for w, wo in zip(each["with"], each["without"], strict=True))
+        for each in (found, cpu)
+    )
+    return f"{found}; medians of the ratios: p99 {p99:.3f}, processor time {busy:.3f}"
 
 
 async def new_keys(folder: Path, count: int) -> list[NewSecret]:
@@ -236,7 +242,7 @@ async def main(events: int, turns: int) -> None:
         at.restart()
         await measure(at, which)
         if turns:
-            brands = events // (2 * OF_A_BRAND + 2) - 1
+            brands = events // (2 * OF_A_BRAND + 4)  # fewer than there are
             print(f"p99 of calls: {await pairs(at, keys, brands)}")
 
 

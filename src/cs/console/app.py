@@ -44,10 +44,9 @@ from cs.runtime.slow_work import SlowWorkFailed
 #: Longest body of a form, in bytes.
 MAX_FORM = 8_192
 #: Longest wait for a new event before a live page gets a sign of life, and the shortest time
-#: between two events of one: reading the page again takes from the calls of the API.
-LIVE_S, LIVE_EVERY_S = 15.0, 2.0
-#: A live page that is read again is made once for all who look at it in this time.
-LIVE_FRESH_S = 1.0
+#: between two events of one: reading the page again takes from the calls of the API.  It is
+#: made once for all who look at it in that time.
+LIVE_S, LIVE_EVERY_S = 15.0, 3.0
 #: Live pages that are kept for others.
 MAX_PAGES = 100
 #: Forms that are remembered with what they did: sent again, they do nothing.
@@ -218,7 +217,7 @@ class _Console:
             address = f"{session.role} {request.url.path}?{request.url.query}"
             page = self._pages.use(address)
             if page is None:
-                page = self._pages[address] = Shared[str](LIVE_FRESH_S)
+                page = self._pages[address] = Shared[str](LIVE_EVERY_S)
             return HTMLResponse(self._own(await page.get(made), session))
 
         return show
@@ -278,6 +277,9 @@ class _Console:
                     position = await self._parts.log.head()
                     yield b"data: %d\n\n" % position
                     await asyncio.sleep(LIVE_EVERY_S)
+                    if await self._parts.log.head() == position:
+                        # Once more: the page may have been made for others before that event.
+                        yield b"data: %d\n\n" % position
             finally:
                 self._live -= 1
 

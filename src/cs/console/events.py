@@ -170,7 +170,7 @@ def _chain(heading: str, events: Sequence[CausedEvent], about: str) -> Section:
             "position": event_link(each.position),
             "at": each.stored.at,
             "type": each.stored.topic,
-            "stage": " ".join(str(each.said.get(name, "")) for name in ("stage", "item")),
+            "stage": " ".join(each.said.get(name, "") for name in ("stage", "item")).strip(),
             "stream": _stream_link(each.stored.stream),
             "caused_by": cause_in_words(each.caused_by),
         }

@@ -152,7 +152,12 @@ def _lately(span: Span, buckets: Sequence[Bucket]) -> Section:
 def _failures(state: ServiceState) -> Iterator[Section]:
     if state.failures:
         rows = [
-            {"at": each.at, "outcome": each.outcome, "why": each.why, "lookup": each.lookup}
+            {
+                "at": each.at,
+                "outcome": each.outcome,
+                "why": each.why,
+                "lookup": Link(each.lookup, f"/console/events?lookup={each.lookup}"),
+            }
             for each in state.failures
         ]
         yield table("Last lookups that failed", rows, "at outcome why lookup")
