@@ -48,10 +48,9 @@ def test_file_that_is_not_there_is_named(refusal: Refusal, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"brands": [\n  {,}\n]}', "not JSON: JSON is malformed"),
+        ('{"brands": [\n  {,}\n]}', "not JSON"),
         ('{"brands": [\n  {,}\n]}', "(line 2, column 4)"),
-        ('{"brands": [', "not JSON: Input data was truncated"),
-        ("", "not JSON: Input data was truncated"),
+        ("", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("[]", "Expected `object`, got `array`"),
         ('{"brands": "\udcff"}', "not JSON"),
