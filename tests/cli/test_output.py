@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import structlog
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
@@ -78,6 +78,7 @@ def test_tables_lines_and_warnings(text: str) -> None:
     assert OBEYED.search(out.get() + err.get()) is None
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(st.recursive(st.none() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
 @example("a\x9b2J\u202e\\u202e\\")
 def test_json_says_the_same_to_programs(value: object) -> None:
@@ -164,6 +165,7 @@ words = st.text(
 )
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(
     st.lists(st.lists(words, min_size=1, max_size=6), min_size=1, max_size=6),
     st.integers(60, 120),

@@ -111,6 +111,11 @@ def test_the_evidence_is_shown(in_folder: Left, here: Here, tmp_path: Path) -> N
     here("searches", "show", zenith.search, f"--html={page}", **in_folder.options)
     assert page.read_text().count("<rect ") >= len(run["attempts"]), "each attempt is drawn"
     assert "start of a process" in page.read_text()
+    assert f"call {request}" in page.read_text()
+    then = tmp_path / "then.html"
+    at = f"--at={zenith.after}"
+    here("searches", "show", zenith.search, at, f"--html={then}", **in_folder.options)
+    assert "who were erased since" in then.read_text()
 
 
 def test_each_address_has_its_conversation_and_the_rule_that_read_it(

@@ -8,6 +8,7 @@ from cs.client import (
     ApiError,
     AtCapacity,
     ClientError,
+    InFlight,
     Limits,
     NotThisApi,
     Patience,
@@ -122,13 +123,14 @@ def test_a_refusal_shows_that_a_key_is_unknown_unless_a_try_before_it_is_in_doub
         QuotaExceeded("", code="quota_exhausted"),
         AtCapacity("", code="at_capacity"),
         Paused("", code="api_disabled"),
+        InFlight("", code="too_many_in_flight"),
         RateLimited("", code="rate_limited", limits=day),
     ]
     before = [shows_unknown_key(error) for error in errors]
     for error in errors:
         error.in_doubt = True
 
-    assert before == [True] * 4
+    assert before == [True] * 5
     assert not any(map(shows_unknown_key, errors))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -260,6 +260,7 @@ _FIELDS = st.sets(st.sampled_from(["title", "company", "as_of"])).map(
 BATCHES = st.lists(st.lists(st.tuples(_PEOPLE, _FIELDS), max_size=5), max_size=5)
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(BATCHES)
 async def test_rows_come_to_a_dict_by_profile(
     batches: list[list[tuple[DirectoryPerson, frozenset[str]]]],

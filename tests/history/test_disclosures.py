@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cs.domain.brand.brand import brand_stream, lookup_id
@@ -78,6 +78,7 @@ def erased_by(event: AnyEvent) -> set[str]:
 ACTS = st.just(Selection()) | SELECTIONS | st.sampled_from(URLS)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(HISTORIES, st.lists(ACTS, min_size=1, max_size=6), st.data())
 async def test_exactly_the_disclosures_that_hold_a_person_are_listed(
     history: Sequence[PastLookup], acts: list[Selection | str], data: st.DataObject

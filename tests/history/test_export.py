@@ -242,6 +242,7 @@ async def test_without_reveal_no_name_or_address_is_in_any_file(store: Store) ->
     assert found["people"][0]["verdict"] == "deliverable"
     assert found["people"][0]["mail_domain"] == "acme.example"
     assert found["people"][0]["rule"] == "asked"
+    assert found["people"][0]["who"].startswith("person_")
     for table in TABLES.values():
         for column in table.columns:
             if column.personal:

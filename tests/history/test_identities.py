@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cs.eventlog.port import EventLog
@@ -54,6 +54,7 @@ async def by_history(history: Sequence[PastLookup]) -> Mapping[str, str]:
     return await pseudonyms(log, keys, history)
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(HISTORIES)
 async def test_two_records_have_one_pseudonym_exactly_if_they_are_of_one_person(
     history: list[PastLookup],
@@ -71,6 +72,7 @@ async def test_two_records_have_one_pseudonym_exactly_if_they_are_of_one_person(
             assert name in await people.records_of(pseudonym)
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(HISTORIES, st.sampled_from("ab"))
 async def test_who_is_erased_has_no_pseudonym_any_more_and_no_record_has_it(
     history: list[PastLookup], profile: str

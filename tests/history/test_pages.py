@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cs.domain.names.plain_text import escaped_controls
@@ -73,6 +73,7 @@ def sample(said: str) -> bytes:
 PLAIN = Parsed(sample("word"))
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(HOSTILE)
 def test_whatever_is_said_stays_text(said: str) -> None:
     shown = Parsed(sample(said))

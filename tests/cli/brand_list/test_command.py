@@ -208,7 +208,7 @@ def failing(reason: str) -> Respond:
     return fail
 
 
-@pytest.mark.parametrize("reason", ["timeout", "no_emails"])
+@pytest.mark.parametrize("reason", ["scrape_error", "timeout", "error", "no_emails"])
 def test_a_search_that_the_service_could_not_finish_is_made_again_on_demand(
     desk: Desk, reason: str
 ) -> None:
@@ -223,7 +223,7 @@ def test_a_search_that_the_service_could_not_finish_is_made_again_on_demand(
         retried = desk.search(server, "--retry-failed")
         asked = [got.headers["idempotency-key"] for got in server.got]
 
-    again = reason == "timeout"
+    again = reason != "no_emails"
     assert (first.code, left_alone.code, retried.code) == (3, 3, 0 if again else 3)
     assert service.asked == ["Acme", "Beta", *(["Beta", "Beta"] if again else [])]
     assert len(set(asked)) == (3 if again else 2), "another search, one key until answered"
