@@ -2,8 +2,10 @@
 
 import json
 import re
+import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -23,6 +25,7 @@ from cs.domain.admission import LOOKUPS_RETRY_AFTER
 from cs.domain.names.brand_names import BRAND_MAX, BRAND_MIN, BRAND_PATTERN, EMAIL_PATTERN
 from harness.every_row import check_every
 from harness.in_process import in_memory
+from harness.on_port import memory_service
 from harness.outside import tools
 
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
@@ -178,6 +181,20 @@ async def test_the_description_is_served_and_a_named_copy_is_not_sent_again() ->
         assert (each.status_code, each.content) == (304, b"")
         assert undescribed(described[304], each) == []
     assert [(each.status_code, each.content) for each in others] == [(200, answer.content)] * 2
+
+
+def test_a_request_that_is_not_http_is_reported_as_described() -> None:
+    described = responses(operation("get", "/openapi.json"))[400]["content"]["text/plain"]
+    with memory_service(keys=0) as service:
+        url = urlsplit(service.base_url)
+        with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+            connection.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: a\r\nno header\r\n\r\n")
+            answer = b"".join(iter(lambda: connection.recv(4096), b""))
+
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 400 ")
+    assert "content-type: text/plain" in head.lower()
+    assert body == described["examples"]["uvicorn"]["value"]
 
 
 # The page for callers says what the description says.

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from cli.command import Here
+from cli.year import year
 from cs.domain.rule_sets import RANKING
 from harness.on_data import data_of
 from history.replay.made_up import STRICTER, Looked, Seen, said, store
 
+__all__ = ["year"]
 YES, FOR_NOW, NO = "250 2.1.5 Ok", "250 Ok for now", "550 5.1.1 No such user"
 SOCIAL, BRAND = "Social Media Manager at {}", "Senior Brand Manager at {}"
 #: What stricter rules do to it stands next to each lookup.
@@ -209,3 +211,16 @@ def test_the_file_of_rules_in_the_documents_leaves_out_everyone_below_head(
     message = said(rows, "difference")
     assert len(message) == 75
     assert {row["would_be"]["left_out"] for row in message} == {"too-junior"}  # type: ignore[index]
+
+
+@pytest.mark.slow
+def test_the_rules_before_the_change_of_rules_left_brand_marketing_out(
+    year: Path, here: Here
+) -> None:
+    rows = here("replay", "ranking", "--json", f"--data-dir={year}").rows
+
+    gained = said(rows, "difference")
+    assert gained
+    assert {(row["change"], row["rules"]) for row in gained} == {("gained", "ranking-0")}
+    assert {row["would_be"]["family"] for row in gained} == {"brand"}  # type: ignore[index]
+    assert set(rows[-1]["by_rules"]) == {"ranking-0", RANKING}

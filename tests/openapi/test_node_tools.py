@@ -1,12 +1,23 @@
-"""Types made of the description compile, and tell the states of a search apart."""
+"""Linters of Node find nothing in the description, and types that are made of it compile."""
 
 from pathlib import Path
 
 import pytest
 
-from openapi.node_tools import DOCUMENT, Found, run_tool
+from openapi.node_tools import DEV, DOCUMENT, Found, run_tool
 
 pytestmark = pytest.mark.slow
+
+LINTERS = {
+    "spectral": ("lint", "--fail-severity=hint", "--ruleset", DEV / "node" / "spectral.yaml"),
+    "redocly": ("lint", "--config", DEV / "node" / "redocly.yaml"),
+}
+
+
+@pytest.mark.parametrize("linter", LINTERS)
+def test_the_description_is_clean(linter: str, tmp_path: Path) -> None:
+    run_tool(linter, *LINTERS[linter], DOCUMENT, folder=tmp_path)
+
 
 CALLER = """
 import type { components, paths } from "./api";
