@@ -153,19 +153,20 @@ async def compare_runs(parts: Parts, request: Request, _: Session) -> View:
     ]
     if not pairs:
         raise not_found("fewer than two runs have an answer", "search for the brand again")
-    lookups = [pairs[0][0].lookup, *(after.lookup for _, after in pairs)][-ROWS:]
-    before = chosen(request, "before") or pairs[-1][0].lookup
-    after = chosen(request, "after") or pairs[-1][1].lookup
-    if not {before, after} <= {*lookups}:
+    # By what stands after the name of the stream, which is the same in all.
+    ends = [each.lookup.rpartition(".")[2] for each in (pairs[0][0], *(b for _, b in pairs))]
+    first, second = chosen(request, "before") or ends[-2], chosen(request, "after") or ends[-1]
+    if not {first, second} <= {*ends}:
         raise HTTPException(400, "before and after: two runs of this brand with an answer")
+    before, after = f"{stream}.{first}", f"{stream}.{second}"
     found = await parts.slow.get("compare", before, after)
     sections = [NOT_READY] if found is None else [_changes(*found)]
     return View(
         page=Page(title="Two runs", lead=f"{stream}: {before} to {after}", sections=sections),
         command=shlex.join(["cs", "compare", before, after]),
         filters=[
-            Input(name="before", label="Before", value=before, options=lookups),
-            Input(name="after", label="After", value=after, options=lookups),
+            Input(name="before", label="Before", value=first, options=ends[-ROWS:]),
+            Input(name="after", label="After", value=second, options=ends[-ROWS:]),
         ],
     )
 
