@@ -29,6 +29,8 @@ KINDS: Mapping[str, Sequence[str]] = {
     "project": ("project",),
     **{f"stage-{name}": ("stage", name) for name in OWN_STAGES},
 }
+#: The same, and what a service need not have.
+ROLES = {**KINDS, "console": ("console",)}
 STORES = ("service", "keys", "stages")
 
 #: Hears of each step while a cluster starts.
@@ -59,7 +61,7 @@ class Cluster:
         number = 1 + sum(name.rpartition("-")[0] == kind for name in self.roles)
         name = f"{kind}-{number}"
         port, admin_port = free_ports(2)
-        role = KINDS.get(kind) or ("stage", kind.removeprefix("stage-"))
+        role = ROLES.get(kind) or ("stage", kind.removeprefix("stage-"))
         words = [*role, "--sandbox", "--config", str(self.settings_file)]
         words += ["--admin-port", str(admin_port)]
         if kind == "api":
