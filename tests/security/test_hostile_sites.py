@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
+from importlib.resources import files
 from itertools import chain, count
 from pathlib import Path
 
@@ -11,7 +12,6 @@ import httpx
 import msgspec
 import pytest
 
-from cs import sandbox
 from harness.api_keys import new_keys
 from harness.served import Served
 from security.hostile_site import HostileSite, Send, at_once, hostile_site, in_single_bytes
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 TOGETHER = 8
 #: Longer than the time that a site is given.
 SEARCH_S = 60.0
-BUNDLED = Path(sandbox.__file__).with_name("worlds") / "bundled.json"
+BUNDLED = files("cs.sandbox") / "worlds" / "bundled.json"
 WARM = "Hostilerana"
 
 
