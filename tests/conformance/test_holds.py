@@ -8,7 +8,7 @@ import pytest
 
 from conformance.answers import is_refused, limits
 from conformance.rows import row
-from conformance.target import Caller, Target, new_brand, until
+from conformance.target import Caller, Target, until
 
 pytestmark = pytest.mark.slow
 
@@ -119,16 +119,3 @@ def test_a_search_goes_on_after_its_caller_has_disconnected(fresh: Target) -> No
 
     assert again["status"] == "running"
     assert (ended["status"], ended["usage"]["used"]) == ("done", 1)
-
-
-@row("L10", "8-flight")
-def test_a_held_search_is_in_flight(fresh: Target) -> None:
-    caller = fresh.caller()
-    with ThreadPoolExecutor() as threads:
-        calls = [held(caller, threads, brand) for brand in ("Quellmark", "Zephrine")]
-        refused = caller.ask(brand=new_brand())
-        fresh.clock.advance(timedelta(seconds=130))
-        for call in calls:
-            call.result(timeout=30)
-
-    is_refused(refused, "too_many_in_flight")

@@ -288,13 +288,3 @@ def test_a_key_has_its_limits_to_itself(target: Target) -> None:
     assert other.ask(brand=FREE, wait=True).status_code == 200
     assert windows(other.http.get("/usage"))["checks"]["r"] == 119
     assert other.usage()["quota"] == other.key.quota
-
-
-@row("8-flight", "7-codes")
-def test_a_reused_brand_needs_no_place_in_flight(fresh: Target) -> None:
-    caller = fresh.caller()
-    caller.found(brand=FREE)
-    caller.ask(brand="Quellmark")
-    caller.ask(brand="Zephrine")
-
-    assert caller.ask(brand=FREE).status_code == 200

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from conformance.answers import is_refused
-from conformance.obstacles import FREE, OBSTACLES, PAIRS, armed, named, tells
+from conformance.obstacles import FREE, PAIRS, armed, named, tells
 from conformance.rows import row
 from conformance.target import Target, new_brand, until
 
@@ -21,12 +21,6 @@ def test_of_two_obstacles_the_earlier_is_reported(
     target: Target, pair: tuple[str, str]
 ) -> None:
     tells(armed(_with_ceiling(target, pair), pair).send(), pair[0])
-
-
-@row("O10b", "4.1", "7-codes")
-@pytest.mark.parametrize("obstacle", [name for name in OBSTACLES if name != "pause"])
-def test_each_obstacle_alone_is_reported(target: Target, obstacle: str) -> None:
-    tells(armed(_with_ceiling(target, (obstacle,)), (obstacle,)).send(), obstacle)
 
 
 def _with_ceiling(target: Target, obstacles: tuple[str, ...]) -> Target:
