@@ -297,15 +297,3 @@ async def test_a_check_asks_through_a_pause_ends_it_and_says_what_is_left() -> N
 
     assert (check.ended, check.left, check.usd) == ("works", "14 calls", 0.01)
     assert (spent.micros_today, spent.paused_why) == (CENT, "")
-
-
-async def test_a_check_says_what_is_wrong() -> None:
-    wrong = []
-    for name, answer, kind, *_ in FAULTS:
-        if kind in {K.WRONG_SHAPE, K.NOTHING} or answer is silence:
-            continue
-        async with asking(answer) as world:
-            check = await world.service.check(Question(path="/me"))
-        if check.ended != kind.value or not check.why:
-            wrong.append(f"{name}: {check}")
-    assert not wrong, "\n".join(wrong)
