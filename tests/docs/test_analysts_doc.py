@@ -20,8 +20,9 @@ from cs.domain.personal import Personal
 from cs.eventlog.port import NO_STREAM, Append
 from domain.golden_files import golden_events
 from harness.in_process import on_folder
-from harness.on_data import log_on, plant
-from harness.places import open_database
+from harness.memory_keys import MemoryKeyStore
+from harness.on_data import plant
+from harness.places import log_in, open_database
 
 PAGE = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text()
 BLOCKS: list[str] = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
@@ -116,7 +117,7 @@ async def as_analyst(dsn: str) -> list[list[tuple[Any, ...]]]:
 def test_every_query_answers_alike_on_both_stores(folder: Path, every_database: str) -> None:
     async def run() -> list[list[tuple[Any, ...]]]:
         async with open_database(every_database, "service") as pool:
-            async with log_on(pool) as log:
+            async with log_in(pool, MemoryKeyStore()) as log:
                 await log.append(APPENDS)
             return await as_analyst(every_database)
 

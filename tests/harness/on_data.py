@@ -3,16 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-import asyncpg
-
 from cs.assembly.operator_command import CommandContext, open_command_context
-from cs.eventlog.port import Append, EventLog
-from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.port import Append
 from cs.settings import Settings
-from harness.memory_keys import MemoryKeyStore
 
 
 @asynccontextmanager
@@ -21,11 +17,6 @@ async def data_of(place: Path | Settings) -> AsyncIterator[CommandContext]:
     settings = place if isinstance(place, Settings) else Settings(data_dir=place)
     async with open_command_context(settings, new=True) as data:
         yield data
-
-
-def log_on(pool: asyncpg.Pool) -> AbstractAsyncContextManager[EventLog]:
-    """Open the log in the database of *pool*, with keys of its own in memory."""
-    return PostgresEventLog(pool, MemoryKeyStore())
 
 
 def plant(folder: Path, *appends: Append, folded: bool = False) -> None:
