@@ -19,8 +19,8 @@ SHORT = Plan(
     every_s=4.0,
     suspended_s=6.0,
     keys=24,
-    at_once=4,
-    pause_s=2.0,
+    at_once=6,
+    pause_s=1.0,
     brands=48,
     most_s=120.0,
 )
@@ -36,4 +36,4 @@ def test_a_storm_over_a_cluster_loses_nothing_and_charges_no_key_twice(tmp_path:
     # A storm in which nothing happened would prove nothing.
     assert sum(report.facts["kills"].values()) >= SHORT.kills
     assert list(report.facts["servers"]) == list(SHORT.servers)
-    assert report.facts["charged"] >= 5
+    assert report.facts["charged"] >= 3

@@ -7,9 +7,9 @@ import msgspec
 from system.faults.caller import Notebook
 from system.faults.promises import Body, FinalState, as_intended, check, is_untrue
 
-#: Of searches that ended, how many must end as the world intends.  The others may have broken
-#: down: their time goes on while the service is dead.
-GOOD_SHARE = 0.95
+#: How many of the searches may break down, whichever is more: their time goes on while the
+#: service is dead.  The others must end as the world intends.
+BROKEN_SHARE, BROKEN = 0.05, 3
 _RUNS: Body = {"status": "running"}
 
 
@@ -47,7 +47,8 @@ def client_results(notes: Notebook, end: FinalState) -> Report:
             if is_untrue(ended[search].wish, searches[search])
         ),
     ]
-    if not len(ended) - len(otherwise) >= GOOD_SHARE * len(searches) > 0:
+    good = len(ended) - len(otherwise)
+    if not good or len(searches) - good > max(BROKEN, BROKEN_SHARE * len(searches)):
         faults.append(f"{len(otherwise)} of {len(searches)} ended otherwise than intended")
     bodies = [body for body in searches.values() if body["status"] != "running"]
     facts = {
