@@ -9,18 +9,25 @@ from html import unescape
 import httpx
 import pytest
 
+from cs.api.admission import NONCE
 from cs.assembly.one_process import memory_bus
 from cs.bus.dead_letters import DeadLetter, DeadLetterBox
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES, RETENTION
+from cs.domain.brand.brand import brand_stream, lookup_id
+from cs.domain.contact import Query
+from cs.domain.disclosure import DisclosureMade
 from cs.domain.operator_actions import act_of
 from cs.eventlog.categories import SERVICE
+from cs.eventlog.damage import read_past
 from cs.eventlog.port import NO_STREAM
+from cs.runtime.ids import random_id
 from harness.in_process import Service, in_memory
 from harness.manual_clock import ManualClock
 from harness.outside import tools
 
-HOSTILE = b'{"lookup": "brand-abc.1", "who": "<script>window.ran=1</script> Jane Doe"}'
+LOOKUP = lookup_id(brand_stream(Query("Veltrana")), 3, random_id("", NONCE))
+HOSTILE = b'{"lookup": "%s", "who": "<script>window.ran=1</script> Jane Doe"}' % LOOKUP.encode()
 
 
 @pytest.fixture
@@ -65,7 +72,7 @@ async def test_what_could_not_be_read_is_listed_without_what_is_in_it(
 
     assert f"{OUTCOMES} 0/0" in page
     assert "ValidationError" in page
-    assert "brand-abc.1" in page
+    assert f"/console/events?lookup={LOOKUP}" in page
     assert "Jane" not in page
 
 
@@ -81,6 +88,9 @@ async def test_it_is_read_once_a_reason_is_stored(service: Service) -> None:
     assert "Jane" not in none.text
     assert "Jane Doe" in shown.text
     assert "<script>window" not in shown.text
+    log = service.running.streams.log
+    stored = [each.event for each in await read_past(log, 0, 100)]
+    assert [e.asked.lookup for e in stored if isinstance(e, DisclosureMade)] == [LOOKUP]
 
 
 async def test_one_that_is_sent_again_is_handled_again(service: Service) -> None:

@@ -26,7 +26,7 @@ MOST = 1_000
 #: Wait before the next try on a bus that turns us away.
 RETRY_S = 5.0
 
-_LOOKUP = re.compile(r"brand-\w{1,64}\.\w{1,64}", re.ASCII)
+_LOOKUP = re.compile(r"brand-\w{1,64}\.\d{1,10}(-\w{1,64})?", re.ASCII)
 
 
 async def dead_letter(bus: Bus, record: Record, error: Exception) -> None:
