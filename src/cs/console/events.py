@@ -36,6 +36,10 @@ from cs.history.words import cause_in_words
 
 #: Positions from the beginning of a run in which an event's consequences are looked for.
 EXPLAINED = 5_000
+_FOLLOWED = (
+    f"{{}} events, at most {EXPLAINED} positions from the beginning of the run; "
+    f"the first {ROWS} are listed, the first that came of it at the top."
+)
 _FILTERS = ("type", "category", "stream", "key", "lookup")
 
 
@@ -146,9 +150,7 @@ async def show_event(parts: Parts, request: Request, session: Session) -> View:
         if found is None
         else (
             _chain("Why it came about", found.before[-ROWS:], "The first cause is at the top."),
-            _chain(
-                "What followed", found.after[:ROWS], "The first that came of it is at the top."
-            ),
+            _chain("What followed", found.after[:ROWS], _FOLLOWED.format(len(found.after))),
         )
     )
     return View(

@@ -6,7 +6,7 @@ that was admitted.  So every chain ends, at a call, a command or the ageing of p
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -43,6 +43,12 @@ _FIELDS = (
     *("at", "lookup", "search", "stage", "item", "attempt", "mail_domain", "checked"),
     *("outcome", "verified", "charged", "cached", "why"),
 )
+#: Fields that, with its kind, describe an event to those that it led to.
+_LINKS = (
+    *((), ("lookup",), ("search",)),
+    *(("lookup", "stage", "item"), ("lookup", "stage", "item", "attempt")),
+)
+_Link = tuple[Any, ...]
 
 
 class CausedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,11 +114,13 @@ async def explain(
     if not asked:
         return None
     events: dict[int, CausedEvent] = {}
+    last: dict[_Link, int] = {}
     related = await _related(history, asked[0], progress, most)
     for event in sorted(related, key=lambda e: e.position):
-        follows = _follows(event, [*events.values()][::-1])
+        follows = _follows(event, last)
         known = tuple(dict.fromkeys(each for each in follows if each in events))
         events[event.position] = replace(event, follows=known)
+        last.update(dict.fromkeys(_links(event), event.position))
     before, after = {position}, {position}
     for event in reversed(events.values()):
         before.update(event.follows if event.position in before else ())
@@ -170,44 +178,52 @@ async def _related(
     return [*found.values()]
 
 
-def _follows(  # noqa: C901 - a match
-    event: CausedEvent, earlier: Sequence[CausedEvent]
-) -> Sequence[int]:
-    """Return the causes of *event* in *earlier*, the events before it, the last one first."""
+def _links(event: CausedEvent) -> Iterator[_Link]:
+    """Yield each description by which a later event may name *event* as its cause."""
+    said, kind = event.said, event.kind
+    for names in _LINKS:
+        if all(name in said for name in names):
+            yield kind, *((name, str(said[name])) for name in names)
+    if kind != "stage-issued":
+        yield event.stored.lookup, event.caused_by
+
+
+def _follows(event: CausedEvent, last: Mapping[_Link, int]) -> Sequence[int]:
+    """Return the causes of *event*; *last* has the last position of each of `_links` before."""
     said, cause, lookup = event.said, event.caused_by, event.stored.lookup
 
-    def last(kind: str, **fields: Any) -> list[int]:
-        same = (e for e in earlier if e.kind == kind and fields.items() <= e.said.items())
-        return [each.position for each in same][:1]
+    def find(*link: Any) -> list[int]:
+        return [last[link]] if link in last else []
 
     if event.kind == "search-settled":
-        ended = [] if said["cached"] else last("lookup-finished", lookup=lookup)
-        return ended + last("search-admitted", search=said["search"])
-    if event.kind in _STORED_WITH_ANOTHER and isinstance(cause, MessageCause | RequestCause):
-        for each in earlier:
-            is_result = each.kind != "stage-issued" and each.stored.lookup == lookup
-            if is_result and each.caused_by == cause:
-                return [each.position]
-    work = {name: said[name] for name in ("lookup", "stage", "item") if name in said}
+        ended = [] if said["cached"] else find("lookup-finished", ("lookup", str(lookup)))
+        return ended + find("search-admitted", ("search", str(said["search"])))
+    with_another = event.kind in _STORED_WITH_ANOTHER
+    if (
+        with_another
+        and isinstance(cause, MessageCause | RequestCause)
+        and (lookup, cause) in last
+    ):
+        return [last[lookup, cause]]
+    work = [(name, str(said[name])) for name in ("lookup", "stage", "item") if name in said]
     found: list[int] = []
     match cause:
         case EventCause(position=position):
             return [position]
         case MessageCause(id=id_) if answer := _ANSWER.fullmatch(id_):
             lookup = answer["lookup"]
-            asked = {name: answer[name] for name in ("lookup", "stage", "item")}
-            attempt = int(answer["attempt"])
-            found = last("stage-issued", **asked, attempt=attempt)
-            found = found or last("stage-issued", **asked)
+            asked = [(name, answer[name]) for name in ("lookup", "stage", "item")]
+            found = find("stage-issued", *asked, ("attempt", answer["attempt"]))
+            found = found or find("stage-issued", *asked)
         case TimerCause(timer="retry"):
-            found = last("attempt-failed", **work)
+            found = find("attempt-failed", *work)
         case TimerCause(timer="silence" | "mended") | StartCause():
-            found = last("stage-issued", **work)
+            found = find("stage-issued", *work)
         case TimerCause(timer="deadline"):
             pass
         case _:
             return ()
-    return found or last("lookup-started", lookup=lookup)
+    return found or find("lookup-started", ("lookup", str(lookup)))
 
 
 def _caused(event: HistoryEvent) -> CausedEvent:
