@@ -137,9 +137,11 @@ def test_how_a_search_ended_is_the_exit_code_in_every_form(
 def test_without_waiting_the_search_is_reported_as_it_is(here: Here) -> None:
     with answering(ok(RUNNING, 202)) as server:
         url = f"--url={server.url}"
-        ended = here("search", "Acme", "--no-wait", "--json", url, f"--key={KEY}")
+        words = ("--no-wait", "--json", "--idempotency-key=order-66")
+        ended = here("search", "Acme", *words, url, f"--key={KEY}")
 
     assert ended.code == 0
+    assert server.got[0].headers["idempotency-key"] == "order-66"
     assert (ended.rows[0]["id"], ended.rows[0]["status"]) == ("srch_1", "running")
     assert b'"wait":false' in server.got[0].body
 

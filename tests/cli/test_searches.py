@@ -18,6 +18,11 @@ from history.recorded_answers import (
     lived,
 )
 
+#: Names, addresses and headlines of people in this world, in part.
+PERSONAL = (
+    *("Ada Kern", "Ben Ode", "Cid Fell", "ada-kern", "ada.kern", "ben.ode", "@acme.test"),
+    *("Head of Influencer Marketing", "Social Media Manager", "Designer", "no such user"),
+)
 WHY = "--reveal=Held against what callers were told, ticket 1"
 
 
@@ -142,6 +147,23 @@ def test_each_address_has_its_conversation_and_the_rule_that_read_it(
     page = tmp_path / "page.html"
     here("searches", "show", search, WHY, f"--html={page}", **left.options)
     assert "RCPT TO:&lt;ada.kern@acme.test&gt;" in page.read_text()
+
+
+def test_a_page_names_no_person_and_escapes_the_brand(
+    nobody_erased: Left, tmp_path: Path, here: Here
+) -> None:
+    left = nobody_erased
+    pages = []
+    for answer in (left.answers[0], left.answers[-1]):
+        path = tmp_path / f"{answer.search}.html"
+        ran = here("searches", "show", answer.search, f"--html={path}", **left.options)
+        assert (ran.code, path.stat().st_mode & 0o777) == (0, 0o600)
+        pages.append(path.read_text())
+
+    assert [each for each in PERSONAL if each in pages[0]] == []
+    assert "person_" in pages[0]
+    assert "<img" not in pages[1]
+    assert "&lt;img src=x onerror=alert(1)&gt;" in pages[1]
 
 
 def test_who_looks_is_stored_first(in_folder: Left, here: Here, tmp_path: Path) -> None:

@@ -124,12 +124,13 @@ def test_a_search_is_held_and_says_how_it_ended(call: Twin) -> None:
 
 def test_starting_returns_at_once_and_the_rest_is_waited_for(call: Twin) -> None:
     with answering(ok(RUNNING, 202), ok(DONE)) as server:
-        begun = call(server.url, "start", domain="acme.example")
+        begun = call(server.url, "start", domain="acme.example", idempotency_key="order-66")
         ended = call(server.url, "wait", begun)
 
     assert isinstance(begun, Running)
     assert isinstance(ended, Done)
     assert msgspec.json.decode(server.got[0].body) == {"domain": "acme.example", "wait": False}
+    assert server.got[0].headers["idempotency-key"] == "order-66"
 
 
 def test_usage_and_a_search_are_read(call: Twin) -> None:

@@ -29,7 +29,8 @@ T = TypeVar("T")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 #: By the name that erasing them goes by.
 PEOPLE = {"Ada Kern": ADA, "Ben Ode": BEN, "Cid Fell": CID}
-BRANDS = ("Acme", "acme", "Zenith", "Nobody's brand")
+#: The last holds markup, which is text on a page.
+BRANDS = ("Acme", "acme", "Zenith", "Nobody's <img src=x onerror=alert(1)>")
 
 
 class InFolder:
@@ -230,7 +231,7 @@ async def live_long(lifetime: Lifetime) -> None:
     await lifetime.ask(0, "Acme")
     await lifetime.read_all()
     await lifetime.ask(1, "acme")  # reused
-    await lifetime.ask(0, "Nobody's brand")
+    await lifetime.ask(0, BRANDS[-1])
     await lifetime.grant(1, 5)
     await lifetime.read_all()
     if zenith := await lifetime.ask_meanwhile(0, "Zenith"):  # else it is reused

@@ -274,6 +274,18 @@ async def test_a_mailbox_that_bounced_is_not_asked_about(*, without_free: bool) 
     assert found.address is None
 
 
+async def test_a_person_with_only_a_mailbox_that_bounced_costs_no_question() -> None:
+    bounced = bounce_evidence("press@acme.example", AT)
+    nameless = msgspec.structs.replace(
+        candidate("p1", "", "press@acme.example"), first_name="Press", settled=(bounced,)
+    )
+    free = ScriptedVerifier(otherwise=(YES, None))
+
+    (found,) = await checked(free, people=(nameless,))
+
+    assert (free.asked, found.verdict, found.evidence) == ([], NO, (bounced,))
+
+
 async def test_a_retry_does_not_ask_again_what_was_refused() -> None:
     server = ScriptedVerifier({"ada.kern": (NO, None)}, (UNKNOWN, 60.0))
     stage = build("verification", verifiers=[server])

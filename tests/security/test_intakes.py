@@ -156,8 +156,38 @@ def lying_parquet() -> bytes:
     return b"PAR1" + FOOTER + struct.pack("<I", len(FOOTER)) + b"PAR1"
 
 
+#: Runs a command, and prints its exit code and the peak memory in KiB of it and its processes.
+#: A process starts with the peak of the one that forked it, so a small one forks.
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run([sys.executable, "-m", "cs", *sys.argv[1:]], stdout=sys.stderr).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def test_a_parquet_file_that_claims_a_million_columns_is_refused_in_bounded_memory(
+    tmp_path: Path,
+) -> None:
+    """Without a limit of the test's own, which would hide the limit of the command."""
+    path = tmp_path / "people.parquet"
+    path.write_bytes(lying_parquet())
+
+    ended = subprocess.run(
+        [sys.executable, "-c", MEASURED, "directory", "import", str(path), "--dry-run"],
+        capture_output=True,
+        text=True,
+        env=environment(CS_DATA_DIR=str(tmp_path / "data")),
+        check=False,
+    )
+
+    code, peak_kib = map(int, ended.stdout.split())
+    assert code == 1
+    assert ended.stderr.startswith(f"cs: {path}: cannot be read within 640 MiB")
+    assert ended.stderr.count("\n") == 1
+    assert peak_kib < 640 * 1024
+
+
 ATTACKS = [
-    Attack(PEOPLE, "people.parquet", lying_parquet, "cannot be read within 640 MiB"),
     Attack(BOUNCED, "nested.eml", multiparts, "more than 20 parts"),
     Attack(
         BOUNCED,

@@ -235,6 +235,12 @@ async def test_an_inconclusive_probe_is_not_remembered(world: World) -> None:
     assert second[0].verdict is V.DELIVERABLE, "the triplet was not registered"
 
 
+async def test_a_greylist_without_a_hint_is_tried_again_after_a_minute(world: World) -> None:
+    await world.exchanger(everybody("450 4.2.0 greylisted"))
+
+    assert (await world.check_one()).retry_in_s == 60.0
+
+
 async def test_a_known_catch_all_is_not_asked(world: World) -> None:
     heard = await world.exchanger(PLAIN)
 

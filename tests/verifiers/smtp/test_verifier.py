@@ -74,6 +74,8 @@ async def test_a_mail_server(name: str, order: tuple[str, ...], world: World) ->
         again = read_again(evidence)
         assert again in {None, (evidence.verdict, evidence.reason)}, evidence
         assert read_again(renamed(evidence)) == again, "names say nothing"
+    if tried.settings.get("mail_from") == "":
+        assert "MAIL FROM:<>" in heard[0].commands
     for server in heard:
         assert not any(command.startswith("DATA") for command in server.commands)
         for recipients in server.recipients():
