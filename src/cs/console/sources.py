@@ -30,11 +30,7 @@ async def show_sources(parts: Parts, _request: Request, _session: Session) -> Vi
     figures = await figures_until(parts.views, parts.clock.now())
     state = await parts.state.get(parts)
     rows = sorted(map(_row, figures), key=lambda row: -row["usd"])
-    about = (
-        f"The last {WEEKS} weeks; the dearest first."
-        if rows
-        else "None was asked in the last weeks."
-    )
+    about = f"The last {WEEKS} weeks; the dearest first." if rows else "None was asked yet."
     fields = "name stage questions calls usd found used verified usd_per_email"
     checked = [each for kind in _KINDS for each in parts.slow.last("check", kind) or ()]
     return View(
