@@ -99,16 +99,21 @@ async def _named(
     return found, after if len(found) == ROWS else None
 
 
+async def _asked(parts: Parts, request: Request) -> _Row:
+    stream = request.path_params["stream"]
+    row = await parts.views.get(BRANDS, stream)
+    if row is None:
+        raise not_found(f"there is no brand {stream}", "the list of brands has all")
+    return stream, row
+
+
 async def _runs(parts: Parts, stream: str) -> Sequence[Run]:
     return runs_of(reversed(await newest_of(parts.log, parts.streams, stream)))
 
 
 async def show_brand(parts: Parts, request: Request, _: Session) -> View:
     """Show the runs on a brand over time."""
-    stream = request.path_params["stream"]
-    row = await parts.views.get(BRANDS, stream)
-    if row is None:
-        raise not_found(f"there is no brand {stream}", "the list of brands has all")
+    stream, row = await _asked(parts, request)
     runs = await _runs(parts, stream)
     rows = [
         {
@@ -147,10 +152,8 @@ async def show_brand(parts: Parts, request: Request, _: Session) -> View:
 
 async def compare_runs(parts: Parts, request: Request, _: Session) -> View:
     """Show who joined, who left and what changed between two runs, by pseudonym."""
-    stream = request.path_params["stream"]
-    pairs = [
-        *one_after_another(runs_of(reversed(await newest_of(parts.log, parts.streams, stream))))
-    ]
+    stream = (await _asked(parts, request))[0]
+    pairs = [*one_after_another(await _runs(parts, stream))]
     if not pairs:
         raise not_found("fewer than two runs have an answer", "search for the brand again")
     # By what stands after the name of the stream, which is the same in all.
@@ -202,9 +205,7 @@ def _in_words(one: Mapping[str, Any] | None) -> str | None:
 
 async def forget(parts: Parts, request: Request, session: Session, _: Form) -> str:
     """Make the next search for a brand a live one."""
-    row = await parts.views.get(BRANDS, request.path_params["stream"])
-    if row is None:
-        raise HTTPException(404, "there is no such brand")
+    row = (await _asked(parts, request))[1]
     changed = await parts.operator(session).forget_brand(row.query)
     return "Forgotten." if changed else "There was nothing to forget."
 

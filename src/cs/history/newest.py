@@ -79,8 +79,12 @@ async def newest_of(
 ) -> Sequence[RecordedEvent]:
     """Return the newest events of *stream*, *most* of them, the newest first.
 
+    A name that no stream can have, as a user may write it, has none.
+
     Raises:
         LogUnavailable, DamagedEvent: The stream cannot be read.
     """
+    if category_name(stream) not in CATEGORIES:
+        return ()
     last = (await streams.load(stream)).version
     return (await log.read(stream, max(last - most, NO_STREAM)))[::-1]
