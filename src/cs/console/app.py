@@ -30,12 +30,13 @@ from cs.console import (
     sources,
 )
 from cs.console.access import COOKIE, Session
-from cs.console.views import Act, Action, Form, Handler, Parts, View
+from cs.console.views import Act, Action, Form, Handler, Parts, Secret, View
 from cs.domain.console_operator import OperatorRole
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
 from cs.history.pages import Page, Section, environment
 from cs.keystore.port import KeysUnavailable
+from cs.runtime.coordination import KeyedLock
 from cs.runtime.ids import random_id
 from cs.runtime.lru import LruDict
 from cs.runtime.shared import Shared
@@ -51,6 +52,7 @@ LIVE_S, LIVE_EVERY_S = 15.0, 3.0
 MAX_PAGES = 100
 #: Forms that are remembered with what they did: sent again, they do nothing.
 MAX_DONE = 1_000
+WAS_SHOWN = "It is done, and the secret was shown once. If you did not see it, rotate again."
 #: How long browsers may keep a file that has its version in its address.
 YEAR_S = 365 * 86_400
 #: Live pages at once; further ones are read again by hand.
@@ -172,6 +174,7 @@ class _Console:
         # Stand for what is of one session in a page that several share.
         self._csrf, self._once = random_id("csrf_", 26), random_id("once_", 26)
         self._done = LruDict[str, str](MAX_DONE)
+        self._acting = KeyedLock()
 
     def guarded(
         self, endpoint: Endpoint, role: OperatorRole
@@ -226,15 +229,17 @@ class _Console:
         async def do(request: Request, session: Session) -> Response:
             form = await _form(request, session)
             once = f"{session.csrf} {request.url.path} {form.get('once') or random_id('')}"
-            said = self._done.get(once)
-            if said is None:
-                result = await act(self._parts, request, session, form)
-                if isinstance(result, Response):
-                    return result
-                if isinstance(result, View):
-                    return self._page(result, request, session)
-                self._parts.state.forget()
-                said = self._done[once] = result
+            async with self._acting.of(once):
+                said = self._done.get(once)
+                if said is None:
+                    result = await act(self._parts, request, session, form)
+                    if isinstance(result, Response):
+                        return result
+                    if isinstance(result, View):
+                        return self._page(result, request, session)
+                    self._parts.state.forget()
+                    said = result
+                    self._done[once] = WAS_SHOWN if isinstance(said, Secret) else said
             back = request.url.path.rpartition("/")[0] or "/console"
             done = Section(heading="Done", about=said)
             view = View(page=Page(title="Done", sections=[done]), command="cs log trail")

@@ -14,6 +14,7 @@ from cs.console.views import (
     Form,
     Input,
     Parts,
+    Secret,
     View,
     event_link,
     key_link,
@@ -120,7 +121,7 @@ async def grant(parts: Parts, request: Request, session: Session, form: Form) ->
 async def rotate(parts: Parts, request: Request, session: Session, _: Form) -> str:
     """Give a key a new secret."""
     new = await parts.operator(session).rotate_key(request.path_params["key"])
-    return f"The new secret, shown this once: {new.key}"
+    return Secret(f"The new secret, shown this once: {new.key}")
 
 
 async def revoke(parts: Parts, request: Request, session: Session, _: Form) -> str:

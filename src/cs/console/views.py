@@ -147,6 +147,12 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     slider: tuple[int, int, int] | None = None
 
 
+class Secret(str):
+    """A sentence with a secret: shown, and not kept for a form that is sent again."""
+
+    __slots__ = ()
+
+
 #: Makes a view for a call.
 Handler = Callable[[Parts, Request, Session], Awaitable[View]]
 #: The fields of a form.
