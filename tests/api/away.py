@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -20,12 +20,14 @@ from cs.eventlog.port import (
     NO_STREAM,
     Append,
     Ceiling,
+    EventLog,
     EventNeeds,
     LogUnavailable,
     RecordedEvent,
 )
 from cs.eventlog.streams import Streams
 from cs.operations.operator import NewSecret, Operator
+from cs.postgres.pool import Pool
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import SqliteViewDatabase
 from cs.projections.table import SealBody, Table
@@ -36,6 +38,7 @@ from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.on_port import port_of
 from harness.outside import tools
+from harness.places import log_in
 
 #: How something is while it is away: it says so, it says nothing, or it does once what
 #: nobody foresaw.
@@ -150,6 +153,7 @@ class Fragile(Service):
     log: AwayLog
     views: AwayViews
     key: NewSecret
+    other_log: EventLog  # as another process has it open
 
     async def call(
         self, method: str, path: str, *, secret: str | None = None, **sent: Any
@@ -206,7 +210,7 @@ class Fragile(Service):
     @property
     def elsewhere(self) -> Operator:
         """An operator in another process."""
-        return Operator(Streams(self.log), SystemClock())
+        return Operator(Streams(self.other_log), SystemClock())
 
     def believe(self, key: NewSecret) -> None:
         """Know nothing newer than that the secret of *key* opens it."""
@@ -235,16 +239,23 @@ class Fragile(Service):
 
 @asynccontextmanager
 async def fragile(
-    world: StagePlugins | None = None, *, quota: int = 10, deadline_s: float = 120
+    world: StagePlugins | None = None,
+    *,
+    quota: int = 10,
+    deadline_s: float = 120,
+    database: Pool | None = None,
 ) -> AsyncIterator[Fragile]:
-    """Run a service in *world* with a key of *quota*."""
+    """Run a service in *world* with a key of *quota*; on *database*, its log stays."""
     keys, views = MemoryKeyStore(), AwayViews()
-    log = AwayLog(keys)
-    try:
-        async with one_process(
-            log, keys, views, world or tools(), deadline_s=deadline_s
-        ) as service:
-            key = await service.new_key(quota)
-            yield Fragile(service.running, service.operator, log, views, key)
-    finally:
-        await views.close()
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(views.close)
+        log: Any = AwayLog(keys)
+        other: EventLog = log
+        if database is not None:
+            log = await stack.enter_async_context(log_in(database, keys))
+            other = await stack.enter_async_context(log_in(database, keys))
+        service = await stack.enter_async_context(
+            one_process(log, keys, views, world or tools(), deadline_s=deadline_s)
+        )
+        key = await service.new_key(quota)
+        yield Fragile(service.running, service.operator, log, views, key, other)

@@ -3,7 +3,9 @@
 A node may not have heard of it yet: its memory of the key is put back before each call.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
@@ -18,6 +20,7 @@ from cs.eventlog.port import RecordedEvent
 from domain.acme_run import AT
 from harness.outside import ACME as ACME_FACTS
 from harness.outside import ADA, SlowStaff, slow_tools
+from harness.places import migrated_database, open_database
 
 ONCE = {"Idempotency-Key": "once"}
 ACME = {"brand": "Acme"}
@@ -62,10 +65,17 @@ async def staff() -> SlowStaff:
     return staff
 
 
-@pytest.fixture
-async def node(staff: SlowStaff) -> AsyncIterator[Fragile]:
-    async with fragile(slow_tools(staff, BRANDS), quota=100) as service:
-        yield service
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.slow)])
+async def node(request: pytest.FixtureRequest, staff: SlowStaff) -> AsyncIterator[Fragile]:
+    """A service; on PostgreSQL, the operator writes through another connection."""
+    async with AsyncExitStack() as stack:
+        database = None
+        if request.param == "postgres":
+            server = request.getfixturevalue("postgres")
+            dsn = await stack.enter_async_context(migrated_database(server))
+            database = await stack.enter_async_context(open_database(dsn))
+        opened = fragile(slow_tools(staff, BRANDS), quota=100, database=database)
+        yield await stack.enter_async_context(opened)
         staff.let.set()
 
 
@@ -115,6 +125,20 @@ async def test_every_route_turns_an_old_secret_away(
     assert len(await node.log.read(f"key-{key.id}")) == stored
 
 
+@pytest.mark.parametrize("how", ["rotated", "revoked"])
+async def test_a_held_call_is_turned_away_when_it_is_released(
+    node: Fragile, staff: SlowStaff, how: str
+) -> None:
+    staff.let.clear()
+    held = asyncio.create_task(node.call("POST", "/contacts", json=ACME | {"wait": True}))
+    await staff.asked.wait()
+    await end(node, node.key, how)
+    node.believe(node.key)
+    staff.let.set()
+
+    assert is_turned_away(await held)
+
+
 async def test_a_call_that_finds_the_line_full_goes_by_what_was_last_read(
     node: Fragile,
 ) -> None:
@@ -160,6 +184,7 @@ async def test_a_new_key_and_a_new_secret_work_at_once(node: Fragile) -> None:
     created, gone = await operator.create_key("new", 9), await operator.create_key("gone", 9)
     await operator.revoke_key(gone.id)
     rotated = await operator.rotate_key(node.key.id)
+    await operator.grant_quota(node.key.id, 4)
 
     for secret, status in [
         (created.key, 200),
@@ -170,3 +195,5 @@ async def test_a_new_key_and_a_new_secret_work_at_once(node: Fragile) -> None:
     ]:
         answer = await node.call("GET", "/usage", secret=secret)
         assert answer.status_code == status, secret
+        if secret == rotated.key:
+            assert answer.json()["quota"] == 104

@@ -129,7 +129,7 @@ async def test_whichever_commit_loses_its_answer_a_search_ends_and_is_charged_on
 ) -> None:
     losing = Losing(side, lambda commit: commit == number)
     async with service(tmp_path, losing) as running_service:
-        key = await running_service.new_key()
+        key, other = await running_service.new_key(), await running_service.new_key()
         losing.armed = True
 
         answer = await running_service.search(key, brand="Acme")
@@ -144,4 +144,33 @@ async def test_whichever_commit_loses_its_answer_a_search_ends_and_is_charged_on
         assert (answer.json()["status"], answer.json()["charged"]) == ("done", True)
         assert answer.json()["usage"] == {"quota": 10, "used": 1, "remaining": 9}
         assert len(await running_service.events(SearchAdmitted)) == 1
+        assert len(await running_service.events(SearchSettled)) == 1
+
+        losing.side, losing.which = "after", lambda _: True
+        reused = (await running_service.search(other, brand="Acme")).json()
+        assert losing.lost > 1
+        assert (reused["cached"], reused["charged"]) == (True, True)
+        assert reused["usage"]["used"] == 1
+
+
+async def test_a_request_with_an_idempotency_key_is_charged_once_if_every_answer_is_lost(
+    tmp_path: Path,
+) -> None:
+    losing = Losing("after", lambda _: True)
+    async with service(tmp_path, losing) as running_service:
+        key = await running_service.new_key()
+        losing.armed = True
+        async with running_service.client(key) as client:
+            answers = [
+                await client.post(
+                    "/contacts",
+                    json={"brand": "Acme", "wait": True},
+                    headers={"Idempotency-Key": "one"},
+                )
+                for _ in range(2)
+            ]
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.json()["id"] for answer in answers}) == 1
+        assert [answer.json()["usage"]["used"] for answer in answers] == [1, 1]
         assert len(await running_service.events(SearchSettled)) == 1

@@ -30,7 +30,9 @@ def found(
     answers: Iterable[Timed], used: dict[str, int], *ends: dict[str, Any], sent: str = ""
 ) -> set[Kind]:
     """Return the broken promises of *answers*; with *sent*, each answered a request of it."""
-    received = [ClientAnswer("k", sent and sent + b["id"], at, at + 0.5, b) for b, at in answers]
+    received = [
+        ClientAnswer("k", sent and sent + b["id"], at, at + 0.5, b) for b, at in answers
+    ]
     asked = [
         ClientRequest("k", each.idempotency_key, WISH, each.sent_at, each.received_at, "s")
         for each in received
