@@ -131,3 +131,11 @@ def test_every_set_of_rules_is_held() -> None:
     }
 
     assert names == set(BEGIN) == set(DIGESTS)
+    assert "cs.domain.roles.labels" in modules_of(BEGIN[rule_sets.RANKING])
+
+
+def test_a_comment_is_no_change_of_a_rule_and_another_number_is_one() -> None:
+    before = 'def f(a):\n    """Double."""\n    return a * 2  # twice\n'
+
+    assert rules_in(ast.parse(before)) == rules_in(ast.parse("def f(a):\n  return a*2\n"))
+    assert rules_in(ast.parse(before)) != rules_in(ast.parse(before.replace("2", "3")))

@@ -8,9 +8,11 @@ import asyncio
 import json
 import shutil
 import sqlite3
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,10 @@ class Raw:
     stream: str
     type: str
     data: dict[str, Any]
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromisoformat(self.data["at"])
 
 
 class Log:
@@ -286,6 +292,19 @@ def test_a_past_report_stays_as_it_was_when_a_person_is_erased(
         assert sum(r[column] for r in figures[name]) == sum(r[column] for r in report[name])
 
 
+# 7. How stale is what we answer from reuse?
+def test_ages_of_reused_results_are_those_of_their_runs(
+    log: Log, report: dict[str, Rows]
+) -> None:
+    finished = {each.data["lookup"]: each.at for each in log("brand.lookup-finished")}
+    reused = [each for each in log("key.search-settled") if each.data["cached"]]
+    ages = [(each.at - finished[each.data["lookup"]]) / timedelta(days=1) for each in reused]
+    bands = Counter(bisect_right([1, 3, 7, 14, 21, 30], age) for age in ages)
+
+    assert len(bands) > 3
+    assert [row["searches"] for row in report["reuse"]] == [bands[n] for n in range(6)]
+
+
 # 8. Which mail domains refuse us?
 def test_mailboxes_have_the_verdicts_that_were_stored(
     log: Log, opened: list[RecordedEvent], tables: Callable[[str], Rows]
@@ -308,6 +327,26 @@ def test_mailboxes_have_the_verdicts_that_were_stored(
     found = tables("SELECT position, mail_domain, verified, verdict FROM mailboxes")
 
     assert {row["position"]: tuple(row.values())[1:] for row in found} == wanted
+
+
+def test_domains_that_refused_us_are_those_whose_servers_said_so(
+    opened: list[RecordedEvent], tables: Callable[[str], Rows]
+) -> None:
+    """An answer counts even if another verifier knew the mailbox: it is evidence."""
+    wanted = Counter(
+        evidence.address.partition("@")[2]
+        for recorded in opened
+        if isinstance(
+            recorded.event, brand_events.MailboxVerified | brand_events.MailboxNotVerified
+        )
+        for evidence in recorded.event.checked.evidence
+        if evidence.reason == "about-us"
+    )
+
+    found = tables("SELECT mail_domain d FROM evidence WHERE rule = 'about-us'")
+
+    assert wanted
+    assert Counter(row["d"] for row in found) == wanted
 
 
 # 9. Who changed jobs?
@@ -414,6 +453,23 @@ def test_what_operators_did_to_keys_is_what_was_stored(
     assert [(row["position"], row["operator"]) for row in found] == [
         (each.position, "dana") for each in done
     ]
+
+
+# 15. Do we get better at it?
+def test_months_add_up_to_what_was_stored(log: Log, report: dict[str, Rows]) -> None:
+    months = defaultdict[str, Counter[str]](Counter)
+    for each in log("brand.lookup-finished"):
+        done = each.data["outcome"] == "done"
+        months[each.data["at"][:7]].update(runs=1, emails=each.data["verified"], done=done)
+    for each in log("key.search-settled"):
+        months[each.data["at"][:7]].update(searches=1, charged=each.data["charged"])
+
+    found = by(report["by_month"], "month")
+
+    assert found.keys() == months.keys()
+    for month, sums in months.items():
+        share = pytest.approx(sums.pop("done") / sums["runs"], abs=1e-6)
+        assert {"done_share": share, **sums}.items() <= found[month].items()
 
 
 def test_a_period_is_what_the_whole_year_says_of_it(

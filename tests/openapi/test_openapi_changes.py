@@ -5,6 +5,7 @@ a new status included, is named here: put it into the released document only onc
 that callers of the old one go on working.
 """
 
+import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,3 +40,20 @@ def changes(old: Any, new: Any, where: str = "") -> Iterator[str]:
 @pytest.mark.parametrize("released", RELEASED, ids=lambda path: str(path.stem))
 def test_what_was_released_is_described_as_it_was(released: Path) -> None:
     assert list(changes(json.loads(released.read_bytes()), DOCUMENT)) == []
+
+
+def test_a_change_is_named_and_an_addition_is_none() -> None:
+    new = copy.deepcopy(DOCUMENT)
+    schemas = new["components"]["schemas"]
+    new["paths"]["/brands"] = {"get": {"operationId": "getBrands", "responses": {}}}
+    schemas["Usage"]["properties"]["since"] = {"type": "string"}
+    assert list(changes(DOCUMENT, new)) == []
+
+    new["paths"].pop("/usage")
+    schemas["Reason"]["enum"].append("no_luck")
+    schemas["ContactsRequest"]["required"] = ["domain"]
+    assert list(changes(DOCUMENT, new)) == [
+        "/components/schemas/ContactsRequest/required",
+        "/components/schemas/Reason/enum",
+        "/paths//usage",
+    ]
