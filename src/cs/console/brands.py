@@ -37,8 +37,8 @@ from cs.history.states import plain_state
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.reading import topics_of
 
-#: Rows of the view that are looked through at once for a name.
-LOOKED_THROUGH = 2_000
+#: Rows of the view that are looked through at once for a name, and how often for one page.
+LOOKED_THROUGH, PIECES = 2_000, 10
 #: A brand's stream and its row.
 _Row = tuple[str, BrandRow]
 
@@ -49,7 +49,7 @@ async def list_brands(parts: Parts, request: Request, _: Session) -> View:
     if word:
         found, more = await _named(parts, word, chosen(request, "from") or "")
         older = None if more is None else same(request, **{"from": more})
-        about = "" if found else "None has that in its name or domain."
+        about = "" if found else "None that was looked through has it in its name."
     else:
         found, before = await _newest(parts, position_of(request))
         older = None if before is None else same(request, before=before)
@@ -81,9 +81,9 @@ async def _named(
     parts: Parts, word: str, after: str
 ) -> tuple[Sequence[tuple[str, BrandRow]], str | None]:
     """Return up to `ROWS` brands with *word* in their names, by the ids of their streams."""
-    found = list[_Row]()
+    found, ended = list[_Row](), False
     mark = msgspec.json.encode(word).decode()[1:-1]  # as rows have it
-    while len(found) < ROWS:
+    for _ in range(PIECES):
         _, rows = await parts.views.page(BRANDS, after, LOOKED_THROUGH)
         for stream, _, stored in rows:
             after = stream
@@ -93,10 +93,11 @@ async def _named(
                     found.append((stream, row))
                     if len(found) == ROWS:
                         break
-        if len(rows) < LOOKED_THROUGH:
+        ended = len(found) < ROWS and len(rows) < LOOKED_THROUGH
+        if ended or len(found) == ROWS:
             break
     found.sort(key=lambda each: words_of(each[1].query).lower())
-    return found, after if len(found) == ROWS else None
+    return found, None if ended else after
 
 
 async def _asked(parts: Parts, request: Request) -> _Row:

@@ -1,7 +1,6 @@
 """Searches: the newest ones, one with its run, and a slider through its history."""
 
 import shlex
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -22,18 +21,14 @@ from cs.console.views import (
 )
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
-from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
-from cs.eventlog.port import (
-    NO_STREAM,
-    RecordedEvent,
-    Where,
-)
+from cs.domain.key import SearchAdmitted
+from cs.eventlog.port import Where
 from cs.history.history import opened, pass_over
-from cs.history.newest import FARTHEST, NEWEST
+from cs.history.newest import NEWEST
 from cs.history.pages import Link, Page, Section, table
 from cs.history.redacting import redact_search
 from cs.history.search_page import search_page
-from cs.history.searches import SearchAt, key_of_search, search_at
+from cs.history.searches import SearchAt, key_of_search, of_long_key, search_at
 from cs.history.words import OUTCOMES
 from cs.projections.reading import topics_of
 from cs.projections.searches import SEARCHES
@@ -97,29 +92,13 @@ async def _found(parts: Parts, request: Request) -> SearchAt:
     at = position_of(request, "at")
     head = await parts.log.head()
     position = min(at or head, head)
-    of_key = await _of_long_key(parts, search, key, position)
+    row, of_key = await parts.views.get(SEARCHES, search), None
+    if row is not None and (await parts.streams.key(key)).version > NEWEST:
+        of_key = await of_long_key(parts.log, parts.keys, search, row, position)
     found = await search_at(parts.history, search, key, position, of_key)
     if found is None:
         raise not_found(f"{search} had not been made by position {at}", "choose a later one")
     return found
-
-
-async def _of_long_key(
-    parts: Parts, search: str, key: str, position: int
-) -> Sequence[RecordedEvent] | None:
-    """Return the first event of *key* and those of *search*; ``None``: it has few in all."""
-    row = await parts.views.get(SEARCHES, search)
-    if row is None or (await parts.streams.key(key)).version <= NEWEST:
-        return None
-    stream = f"key-{key}"
-    last = min(row.settled_position or row.position + FARTHEST, position)
-    where = Where(
-        topics_of(SearchAdmitted, SearchRepeated, SearchSettled), None, frozenset({stream})
-    )
-    stored = await parts.log.select(where, row.position - 1, last)
-    mine = await opened(parts.keys, [s for s in stored if s.stream == stream], pass_over)
-    issued = await parts.log.read(stream, NO_STREAM, 1)
-    return [*issued, *(each for each in mine if getattr(each.event, "search", "") == search)]
 
 
 def _view(request: Request, shown: SearchAt) -> View:

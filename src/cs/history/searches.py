@@ -13,11 +13,15 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
-from cs.eventlog.port import LogUnavailable, RecordedEvent
-from cs.history.history import History, Progress, unseen
+from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
+from cs.eventlog.port import NO_STREAM, EventLog, LogUnavailable, RecordedEvent, Where
+from cs.history.history import History, Progress, opened, pass_over, unseen
 from cs.history.loading import Fold, Search
+from cs.history.newest import WINDOW
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
+from cs.keystore.port import KeyStore
+from cs.projections.reading import topics_of
 from cs.projections.search_record import SearchParts, search_body, spliced
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.usage import USAGE, UsageRow
@@ -86,6 +90,32 @@ async def key_of_search(
         if event.data().get("search") == search:
             return event.stream.removeprefix("key-")
     return None
+
+
+async def of_long_key(
+    log: EventLog, keys: KeyStore, search: str, row: SearchRow, position: int
+) -> Sequence[RecordedEvent]:
+    """Return the first event of the key of *search*, and those of *search* up to *position*.
+
+    They are looked for in `WINDOW` positions after it was admitted and as many before it was
+    settled: if it was sent again between the two, that is not counted.
+
+    Raises:
+        LogUnavailable: The log cannot be read now.
+    """
+    stream = f"key-{row.key_id}"
+    topics = topics_of(SearchAdmitted, SearchRepeated, SearchSettled)
+    where = Where(topics, None, frozenset({stream}))
+    end = min(row.position + WINDOW, row.settled_position or position, position)
+    stored = [*await log.select(where, row.position - 1, end)]
+    end, last = max(end, row.settled_position - WINDOW), min(row.settled_position, position)
+    if end < last:
+        stored += await log.select(where, end, last)
+    mark = search.encode()
+    found = [each for each in stored if each.stream == stream and mark in each.state]
+    mine = await opened(keys, found, pass_over)
+    issued = await log.read(stream, NO_STREAM, 1)
+    return [*issued, *(each for each in mine if getattr(each.event, "search", "") == search)]
 
 
 async def search_at(
