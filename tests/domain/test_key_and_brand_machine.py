@@ -22,10 +22,13 @@ from cs.domain.brand.events import (
     BrandCommand,
     BrandEvent,
     BrandForgotten,
+    ContactsDiscovered,
     ForgetBrand,
+    LookupEvent,
     LookupFinished,
     LookupStarted,
     PassDeadline,
+    PeopleFound,
     RecordFinding,
     ReissueSilent,
     Restart,
@@ -57,6 +60,9 @@ from cs.domain.stages.work import (
     RankingDone,
     Resolved,
 )
+from cs.eventlog.port import RecordedEvent
+from cs.history.ledger import ledger
+from cs.history.runs import Run, runs
 from domain.acme_run import ADA, AT_TWO_DOMAINS, BEN, HOME, PARENT, AcmeRun, checked, ranked
 
 E = TypeVar("E", bound=AnyEvent)
@@ -344,6 +350,21 @@ class Searches(RuleBasedStateMachine):
             assert self.keys[stream].reserved == 0
             settled = [e.search for e in self._settled(stream)]
             assert sorted(settled) == sorted(e.search for e in self._admitted(stream))
+        self._history_says_the_same()
+
+    def _history_says_the_same(self) -> None:
+        """Compare ledgers and records of runs with what was decided."""
+        for stream, state in self.keys.items():
+            stored = (RecordedEvent(0, stream, 0, e) for e in self.key_events[stream])
+            for last in [*ledger(stored)][-1:]:
+                assert (last.quota, last.used) == (state.quota, state.used)
+        for brand, events in self.brand_events.items():
+            found = runs(RecordedEvent(n + 1, brand, n, e) for n, e in enumerate(events))
+            started = [e.lookup for e in events if isinstance(e, LookupStarted)]
+            assert [run.lookup for run in found] == started
+            for run in found:
+                own = (e for e in events if isinstance(e, LookupEvent))
+                record_agrees(run, [e for e in own if e.lookup == run.lookup])
 
     # What must hold.
 
@@ -510,6 +531,16 @@ class Searches(RuleBasedStateMachine):
         stored = reduce(keys.evolve, map(_stored, events), self.stored_keys[stream])
         assert stored == self.keys[stream]
         self.stored_keys[stream] = stored
+
+
+def record_agrees(run: Run, events: Sequence[LookupEvent]) -> None:
+    """Assert that *run* says what its *events* do."""
+    issued = [(e.stage, e.item, e.attempt) for e in events if isinstance(e, StageIssued)]
+    assert [(a.stage, a.item, a.attempt) for a in run.attempts] == issued
+    seen = [e.people for e in events if isinstance(e, PeopleFound | ContactsDiscovered)]
+    assert [p.person for p in run.people] == [p.person for some in seen for p in some]
+    [finished] = [e for e in events if isinstance(e, LookupFinished)]
+    assert (run.finished_at, run.contacts) == (finished.at, finished.contacts)
 
 
 def _stored(event: E) -> E:

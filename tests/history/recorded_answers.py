@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from cs.domain.brand.events import LookupFinished
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.operations.operator import NewSecret
@@ -171,6 +172,11 @@ class Lifetime:
         await self.stores.erasure.erase_profile(PEOPLE[name].linkedin_url or "")
         self.erased.add(name)
 
+    async def age_out(self) -> None:
+        """Forget the people whom the run that ended last found; they may be found again."""
+        last = (await self.stores.events(LookupFinished))[-1]
+        await self.stores.erasure.age_out([last.lookup])
+
     async def forget(self, brand: str) -> None:
         await self.service.operator.forget_brand(Query(brand=brand))
 
@@ -247,6 +253,8 @@ async def live_long(lifetime: Lifetime) -> None:
     await lifetime.read_all()
     await lifetime.forget("Acme")
     await lifetime.ask(0, "Acme")
+    await lifetime.read_all()
+    await lifetime.age_out()
     await lifetime.read_all()
     lifetime.step(31 * 86_400)
     if acme := await lifetime.ask_meanwhile(1, "Acme"):

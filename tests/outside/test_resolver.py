@@ -104,6 +104,13 @@ async def test_an_implicit_exchanger_whose_address_is_not_known_is_not_an_absenc
         await resolver(zone).mail_hosts(ACME)
 
 
+async def test_a_truncated_answer_is_asked_for_again_over_tcp(zone: Zone) -> None:
+    zone.add(ACME, MX=[f"{n} mx{n}.acme.test." for n in range(40)])
+    zone.trouble(ACME, "MX", "TRUNCATED")
+
+    assert len((await resolver(zone).mail_hosts(ACME)).hosts) == 40
+
+
 async def test_a_literal_address_is_its_own(zone: Zone) -> None:
     assert await resolver(zone).addresses("127.0.0.9") == ("127.0.0.9",)
     assert await resolver(zone).addresses("::1") == ("::1",)

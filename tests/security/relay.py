@@ -13,6 +13,7 @@ async def relay(
     *,
     at_once: bytes = b"",
     behind: tuple[bytes, bytes] = (b"", b""),
+    connects: bool = False,
 ) -> AsyncIterator[int]:
     """Relay to *port* of 127.0.0.1; yield the port of the relay.
 
@@ -20,10 +21,15 @@ async def relay(
         port: Of the honest server.
         at_once: Sent to each client as soon as it has connected.
         behind: Bytes of the server, and what is sent in one piece with them.
+        connects: Whether it is an HTTP proxy, which answers CONNECT first; *behind* then
+            follows its own ``200``.
     """
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(at_once)
+        if connects:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + behind[1])
         beyond, onwards = await asyncio.open_connection("127.0.0.1", port)
         await asyncio.gather(_pump(reader, onwards), _pump(beyond, writer, behind))
 

@@ -1,10 +1,11 @@
 """Bytes that come before the TLS handshake are never part of an answer.
 
-A relay on the way cannot read TLS, but it can write before TLS begins.  What connects by code
-of ours is tried: the fetcher of pages and the conversation with mail servers.
+A relay on the way cannot read TLS, but it can write before TLS begins.  What goes outside is
+tried: the fetcher of pages, the client library and the conversation with mail servers.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import certifi
 import pytest
 
+from cs.client import AsyncClient, ClientError
+from cs.client.retries import NO_RETRIES
 from cs.outside.port import Unreachable
 from cs.verifiers.smtp.connection import NoUsableReply
 from cs.verifiers.smtp.exchanger import Exchanger
@@ -44,20 +47,46 @@ async def found(port: int) -> str:
         return (await client.get("https://localhost.test/")).body.decode()
 
 
+async def library(port: int, host: str = "localhost") -> str:
+    url = f"https://{host}:{port}/v1"
+    async with AsyncClient(url, "cs_live_x", patience=NO_RETRIES) as client:
+        return str(await client.usage())
+
+
 OK = pages({"/": HONEST, "/v1/usage": HONEST, "/robots.txt": (404, {}, b"")})
 
 
-async def test_no_page_is_accepted_that_came_before_tls(authority: Any) -> None:
+@pytest.mark.parametrize("ask", [found, library])
+async def test_no_answer_is_accepted_that_came_before_tls(
+    ask: Callable[[int], Awaitable[str]], authority: Any
+) -> None:
     tls = authority.context(["localhost", "localhost.test"])
     async with (
         serve(OK, tls=tls) as web,
         relay(web.port) as honest,
         relay(web.port, at_once=ANSWER) as forging,
     ):
-        assert "9" in await found(honest)
+        assert "9" in await ask(honest)
         for _ in range(TRIES):
-            with suppress(Unreachable):
-                assert "666" not in await found(forging)
+            with suppress(Unreachable, ClientError):
+                assert "666" not in await ask(forging)
+
+
+async def test_no_answer_is_accepted_that_a_proxy_adds_to_its_own(
+    authority: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.ca_file))  # comes first with a proxy
+    async with (
+        serve(OK, tls=authority.context(["localhost.test"])) as web,
+        relay(web.port, connects=True) as honest,
+        relay(web.port, behind=(b"", ANSWER), connects=True) as forging,
+    ):
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{honest}")
+        assert "9" in await library(web.port, "localhost.test")
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{forging}")
+        for _ in range(TRIES):
+            with suppress(ClientError):
+                assert "666" not in await library(web.port, "localhost.test")
 
 
 # Mail servers: all of a session up to the answer to MAIL, behind the answer to STARTTLS.

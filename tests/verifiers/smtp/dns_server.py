@@ -14,7 +14,7 @@ import dns.rrset
 from cs.sandbox.dns import name_server
 from harness.servers.ports import free_ports
 
-Trouble = Literal["SERVFAIL", "REFUSED", "SILENCE", "GARBAGE"]
+Trouble = Literal["SERVFAIL", "REFUSED", "SILENCE", "GARBAGE", "TRUNCATED"]
 
 
 class Zone:
@@ -36,7 +36,7 @@ class Zone:
     def trouble(self, name: str, kind: str, trouble: Trouble) -> None:
         self.troubles[name.lower(), kind] = trouble
 
-    def answer(self, wire: bytes, _tcp: bool) -> bytes | None:
+    def answer(self, wire: bytes, tcp: bool) -> bytes | None:
         query = dns.message.from_wire(wire)
         question = query.question[0]
         name = question.name.to_text(omit_final_dot=True).lower()
@@ -54,6 +54,9 @@ class Zone:
                 return response.to_wire()
             case "REFUSED":
                 response.set_rcode(dns.rcode.REFUSED)
+                return response.to_wire()
+            case "TRUNCATED" if not tcp:
+                response.flags |= dns.flags.TC
                 return response.to_wire()
             case _:
                 pass
