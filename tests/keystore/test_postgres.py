@@ -67,7 +67,7 @@ async def test_keys_are_found_and_made_while_an_erasure_waits_for_a_long_transac
         async with dump.transaction(isolation="repeatable_read"):
             await dump.fetch("SELECT * FROM data_key LIMIT 1")
             destroying = asyncio.create_task(keys.destroy(["k7"]))
-            while not await pool.fetchval(_WAITS):
+            while not await pool.fetchval(ERASURE_WAITS):
                 assert not destroying.done()
             async with asyncio.timeout(10):
                 for n in range(5):
@@ -82,7 +82,7 @@ async def test_keys_are_found_and_made_while_an_erasure_waits_for_a_long_transac
     assert await keys.find(names) == {name: made[name] for name in names if name != "k7"}
 
 
-_WAITS = """
+ERASURE_WAITS = """
 SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """

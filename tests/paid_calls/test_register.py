@@ -25,6 +25,7 @@ from cs.paid_calls.register import (
 from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.sql import Database
 from harness.places import KEY, Place, calls_in, stored_bytes
+from keystore.test_postgres import ERASURE_WAITS
 
 CALL = PaidCall("brand-a.1", "acme", b'{"q":"Ada Kern"}')
 OTHERS = {
@@ -370,6 +371,29 @@ async def test_erased_calls_leave_no_bytes_next_to_an_older_transaction(
     finally:
         await older.close()
     assert await calls.erase([CALL.lookup]) == 0
+
+
+async def test_calls_begin_while_an_erasure_waits_for_a_long_transaction(
+    pool: Any, migrated: str
+) -> None:
+    calls = calls_in(pool)
+    await answered(calls, SECRET)
+    dump = await asyncpg.connect(migrated)
+    try:
+        async with dump.transaction(isolation="repeatable_read"):
+            await dump.fetch("SELECT * FROM calls")
+            erasing = asyncio.create_task(calls.erase([CALL.lookup]))
+            while not await pool.fetchval(ERASURE_WAITS):
+                assert not erasing.done()
+            async with asyncio.timeout(10):
+                begun = await begin(calls, OTHERS["lookup"])
+            assert isinstance(begun, CallLease)
+            await calls.answer(begun, b"said")
+            assert not erasing.done()
+        assert await erasing == 1
+    finally:
+        await dump.close()
+    assert await begin(calls, OTHERS["lookup"]) == KnownAnswer(b"said")
 
 
 async def test_a_database_that_is_away_makes_no_call(pool: Any) -> None:

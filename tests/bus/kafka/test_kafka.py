@@ -1,7 +1,9 @@
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from bus.kafka.kafka_cases import Client, client_of
@@ -67,6 +69,43 @@ async def test_measures_tell_what_is_behind(bus: Any) -> None:
     assert (measures.lag, measures.in_flight, measures.in_hand) == (2, 2, 2)
     left = await bus.measure()
     assert (left.reachable, left.subscriptions) == (True, ())
+
+
+#: A member of a group that prints the values it gets and commits none.
+MEMBER = """
+import asyncio, sys
+import msgspec, structlog
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.settings import KafkaSettings
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+async def main(settings, topic, group):
+    async with KafkaBus(settings) as bus, bus.subscribe(topic, group=group) as records:
+        async for record in records:
+            print(record.value.decode(), flush=True)
+asyncio.run(main(msgspec.json.decode(sys.argv[1], type=KafkaSettings), *sys.argv[2:]))
+"""
+
+
+async def test_records_in_flight_in_a_killed_process_come_to_another_member(
+    bus: Any, client: Client
+) -> None:
+    sent = [b"%d" % n for n in range(20)]
+    await publish(bus, *sent)
+    settings = msgspec.json.encode(client.settings)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", MEMBER, settings, TOPIC, "a"), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        seen = [(await process.stdout.readline()).strip() for _ in sent]
+    finally:
+        process.kill()
+        await process.communicate()
+
+    async with bus.subscribe(TOPIC, group="a") as records:
+        again = await take(records, 20)
+
+    assert seen == values(again) == sent
 
 
 async def test_work_of_a_partition_taken_away_may_end_late(
