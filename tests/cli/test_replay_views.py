@@ -21,19 +21,26 @@ from system.older_keys.forms import Form, form_of
 
 pytestmark = pytest.mark.slow  # the command next to a service, in a process of its own
 
-#: The command, which says so when its rows are made, and goes on when its input ends.
+#: The command, which says so when it reaches a point, and goes on when its input ends.
 WAITING = """
-import asyncio, os, sys
+import asyncio, itertools, os, sys
 from cs.cli.app import main
 from cs.projections.rebuild import ViewRebuild
-compare = ViewRebuild._compare
+from cs.projections.views import Views
+owner, name, number = globals()[sys.argv[1]], sys.argv[2], int(sys.argv[3])
+go_on, calls = getattr(owner, name), itertools.count(1)
 async def waiting(*given):
-    os.write(1, b"waits\\n")
-    await asyncio.to_thread(sys.stdin.read)
-    return await compare(*given)
-ViewRebuild._compare = waiting
-main(sys.argv[1:])
+    if next(calls) == number:
+        os.write(1, b"waits\\n")
+        await asyncio.to_thread(sys.stdin.read)
+    return await go_on(*given)
+setattr(owner, name, waiting)
+main(["replay", "views"])
 """
+#: A class, its method and which of its calls: the rows are made, or about to be exchanged, or
+#: exchanged.
+MADE, EXCHANGED = "ViewRebuild _compare 1", "Views drop_shadows 2"
+POINTS = (MADE, "Views take_over 1", EXCHANGED)
 
 
 class Data:
@@ -46,10 +53,10 @@ class Data:
         return await asyncio.to_thread(ran, *words, COLUMNS="200", **self.form.environment)
 
     @contextmanager
-    def waiting(self, *, killed: bool = False) -> Iterator[None]:
-        """Replay, and wait with the rows made until left; end well then, or *killed*."""
+    def waiting(self, point: str = MADE, *, killed: bool = False) -> Iterator[None]:
+        """Replay, and wait at *point* until left; end well then, or *killed*."""
         with subprocess.Popen(
-            [sys.executable, "-c", WAITING, "replay", "views"],
+            [sys.executable, "-c", WAITING, *point.split()],
             env=environment(**self.form.environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -132,20 +139,24 @@ async def test_a_missing_search_is_found_shown_and_healed(data: Data) -> None:
     assert len(await data.builds()) == 1
 
 
-async def test_a_replay_that_was_killed_loses_nothing_and_the_next_heals(data: Data) -> None:
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_replay_that_was_killed_loses_nothing_and_the_next_heals(
+    data: Data, point: str
+) -> None:
+    exchanged = point == EXCHANGED
     async with data.served() as (_, client):
         search = await searched(client)
         await data.harm(search["id"])
-        with data.waiting(killed=True):
+        with data.waiting(point, killed=True):
             pass
 
-        assert await data.searches() == []
+        assert await data.searches() == [search["id"]] * exchanged
         again = await searched(client)  # the service goes on
         assert again["charged"] is True
         healed = await data.cs("replay", "views", "--json")
         while "ended less than 4 s ago" in healed.err:
             healed = await data.cs("replay", "views", "--json")
-        assert healed.rows[0]["switched"]
+        assert healed.rows[0]["switched"] is not exchanged
         assert len(await data.searches()) == 2
         assert len(await data.builds()) == 1
         assert (await client.get(f"/searches/{search['id']}")).status_code == 200

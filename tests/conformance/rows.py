@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 IN_PROCESS = "in_process"
 
+_SKIPS = ("skip", "skipif", "xfail", "importorskip")
 #: Marks a test with the ids of the rows it shows.
 row = pytest.mark.row
 
@@ -50,7 +51,10 @@ def coverage() -> Coverage:
     rows = {name: wording for table in read.values() for name, wording in table.items()}
     shown: dict[str, set[str]] = {}
     for file in sorted(HERE.glob("test_*.py")):
-        for test, ids in _marked(ast.parse(file.read_text())):
+        module = ast.parse(file.read_text())
+        named = {node.attr for node in ast.walk(module) if isinstance(node, ast.Attribute)}
+        assert named.isdisjoint(_SKIPS), f"{file.name} skips a test"
+        for test, ids in _marked(module):
             for name in ids:
                 shown.setdefault(name, set()).add(f"{file.name}::{test}")
     return Coverage(rows, {name: frozenset(tests) for name, tests in shown.items()}, in_process)
