@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -41,6 +41,8 @@ from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.slow_work import SlowWorkFailed
 from cs.settings import BadSettings, Settings
 
+T = TypeVar("T")
+
 #: Longest time that a piece of work may take.
 LIMIT_S = 300
 #: It gives way to the service.
@@ -57,10 +59,10 @@ SHOWN = (
 Named = tuple[str | None, str | None]
 
 
-class _Result(msgspec.Struct, frozen=True):
+class _Result(msgspec.Struct, Generic[T], frozen=True):
     """How work ended: what it found, else why not, and the code of a refusal."""
 
-    found: Any
+    found: T | None
     why: str = ""
     refused: str | None = None
 
@@ -152,7 +154,14 @@ async def do_aside(settings: Settings, world: World, kind: str, *words: Any) -> 
         raise SlowWorkFailed(f"it took longer than {LIMIT_S} s; use the command")
     if process.returncode != 0:
         raise SlowWorkFailed(f"its process ended with code {process.returncode}; see its log")
-    result: _Result = pickle.loads(made)  # noqa: S301  of a process of our own
+    result: _Result[Any]
+    try:
+        if kind == "check":  # the one that runs plug-ins, which could have written a pickle
+            result = msgspec.msgpack.decode(made, type=_Result[Sequence[CheckedPlugin]])
+        else:
+            result = pickle.loads(made)  # noqa: S301  of code of our own
+    except (msgspec.DecodeError, pickle.UnpicklingError, EOFError, UnicodeDecodeError) as error:
+        raise SlowWorkFailed(f"its result cannot be read: {type(error).__name__}") from error
     if result.refused is not None:
         raise Refusal(result.refused, result.why)
     if result.why:
@@ -161,16 +170,22 @@ async def do_aside(settings: Settings, world: World, kind: str, *words: Any) -> 
 
 
 def main() -> None:
-    """Do the work that standard input names, and write its result to standard output."""
+    """Do the work that standard input names, and write its result to standard output.
+
+    What plug-ins write to it goes to standard error.
+    """
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
     signal.alarm(LIMIT_S)
     os.nice(NICENESS)
-    kind, settings, world, words = pickle.load(sys.stdin.buffer)  # noqa: S301  as above
+    kind, settings, world, words = pickle.load(sys.stdin.buffer)  # noqa: S301  of the service
     logs.configure(settings.log_level, settings.log_format, settings.secrets())
     work = {each.__name__: each for each in (report, compare, check, export, erase)}[kind]
     try:
-        result = _Result(asyncio.run(work(settings, world, *words)))
+        result = _Result[Any](asyncio.run(work(settings, world, *words)))
     except Exception as error:  # noqa: BLE001  handed over
         cause = next(leaf_errors(ExceptionGroup("", [error])))
         why = str(cause) if isinstance(cause, SHOWN) else type(cause).__name__
-        result = _Result(None, why, cause.code if isinstance(cause, Refusal) else None)
-    sys.stdout.buffer.write(pickle.dumps(result))
+        result = _Result[Any](None, why, cause.code if isinstance(cause, Refusal) else None)
+    with out:
+        out.write((msgspec.msgpack.encode if kind == "check" else pickle.dumps)(result))
