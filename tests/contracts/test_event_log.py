@@ -30,9 +30,9 @@ from cs.keystore.port import KeyStore
 from domain.golden_files import golden_event, golden_events
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from harness.places import Place, kinds, log_in
+from harness.places import EVERY_POSTGRES, Place, kinds, log_in
 
-kind = kinds("memory", "sqlite", "postgres")
+kind = kinds("memory", "sqlite", *EVERY_POSTGRES)
 
 
 @pytest.fixture

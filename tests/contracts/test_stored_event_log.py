@@ -23,8 +23,9 @@ from cs.eventlog.port import (
 from cs.keystore.port import KeyStore
 from domain.golden_files import golden_event, golden_events
 from harness.memory_keys import MemoryKeyStore
-from harness.places import Place, keys_in, log_in, sql, stored_bytes
+from harness.places import EVERY_POSTGRES, Place, keys_in, kinds, log_in, sql, stored_bytes
 
+kind = kinds("sqlite", *EVERY_POSTGRES)
 LOG = "log.db"
 Open: TypeAlias = Callable[[KeyStore], AbstractAsyncContextManager[EventLog]]
 

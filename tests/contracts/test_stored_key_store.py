@@ -13,8 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.keystore.port import KeyStore, WrongMasterKey
-from harness.places import Place, keys_in, sql, stored_bytes
+from harness.places import EVERY_POSTGRES, Place, keys_in, kinds, sql, stored_bytes
 
+kind = kinds("sqlite", *EVERY_POSTGRES)
 OLD, NEW = b"o" * 32, b"n" * 32
 NAMES = [f"k{n}" for n in range(120)]
 FILE = "keys.db"

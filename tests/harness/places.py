@@ -74,7 +74,7 @@ def kinds(*names: str) -> Any:
     """Return the fixture ``kind``: what `place` is, once each of *names*."""
 
     @pytest.fixture(
-        params=[pytest.param(n, marks=[pytest.mark.slow] * (n == "postgres")) for n in names]
+        params=[pytest.param(n, marks=[pytest.mark.slow] * ("postgres" in n)) for n in names]
     )
     def kind(request: pytest.FixtureRequest) -> str:
         return str(request.param)
@@ -83,9 +83,8 @@ def kinds(*names: str) -> Any:
 
 
 kind = kinds("sqlite", "postgres")
-#: Which of them a test has follows from its name: every statement meets both, and no test is
-#: made twice.
-_OF_EVERY_VERSION = ("postgres", "oldest_postgres")
+#: For a contract whose every test runs on both versions.
+EVERY_POSTGRES = ("newest_postgres", "oldest_postgres")
 
 
 @asynccontextmanager
@@ -143,11 +142,12 @@ async def place(
     request: pytest.FixtureRequest, kind: str, tmp_path: Path
 ) -> AsyncIterator[Place]:
     """An empty folder, or a database of this test's own with every schema."""
-    if kind != "postgres":
+    if "postgres" not in kind:
         yield tmp_path
         return
-    version = _OF_EVERY_VERSION[crc32(request.node.name.encode()) % 2]
-    server = request.getfixturevalue(version)
+    if kind == "postgres":  # of one version, by the name of the test
+        kind = EVERY_POSTGRES[crc32(request.node.name.encode()) % 2]
+    server = request.getfixturevalue(kind.removeprefix("newest_"))
     async with migrated_database(server) as dsn, open_database(dsn) as pool:
         yield pool
 

@@ -131,10 +131,14 @@ OUT_OF_ORDER = RULES.test_a_service_out_of_order_is_a_failure_and_never_an_empty
 #: What a stage does, the test of the kit that notices it, and what that says.
 WRONG_STAGES: list[tuple[Do, Callable[[StageCase], Awaitable[None]], str]] = [
     (answering(Resolved(status="no_match")), IS_A_RESULT, "the result of ranking"),
-    (answering(None), IS_A_RESULT, "."),
-    (_never_answers, IS_A_RESULT, "answer"),
+    (answering(None), IS_A_RESULT, "got `null` - at `[$].finding`"),
+    (_never_answers, IS_A_RESULT, "did not answer"),
     (_blocks_the_loop, IS_A_RESULT, "blocked the event loop"),
-    (_reports_for_another, RULES.test_whatever_it_says_on_the_way_is_its_own_to_say, "this"),
+    (
+        _reports_for_another,
+        RULES.test_whatever_it_says_on_the_way_is_its_own_to_say,
+        "findings of this stage",
+    ),
     (
         _depends_on_what_came_before,
         RULES.test_work_that_comes_again_is_answered_the_same,
