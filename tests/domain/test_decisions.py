@@ -40,7 +40,16 @@ from cs.domain.mail_domain import BELIEVED_FOR, DomainLearned, LearnDomain
 from cs.domain.person import ErasePerson, PersonErased, PersonSuppressed
 from cs.domain.rate_limits import DAY, PER_DAY
 from cs.domain.refusal import Refusal
-from cs.domain.service import ChooseWorld, Pause, Paused, Resume, Resumed, WorldChosen
+from cs.domain.service import (
+    ChooseWorld,
+    DeadLetterDiscarded,
+    HandleDeadLetter,
+    Pause,
+    Paused,
+    Resume,
+    Resumed,
+    WorldChosen,
+)
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -74,6 +83,10 @@ def settled(search: str, outcome: SearchOutcome = "done", at: datetime = AT) -> 
     )
 
 
+def discard(published_at: datetime) -> HandleDeadLetter:
+    return HandleDeadLetter(letter="t 0/7", published_at=published_at, again=False, at=AT)
+
+
 def issue(secret: str, quota: int = 3) -> IssueKey:
     return IssueKey(label="test", quota=quota, secret_hash=secret, last4="aaaa", at=AT)
 
@@ -86,6 +99,7 @@ REVOKED = KeyRevoked(at=AT)
 IN_USE: list[Any] = [ISSUED, admitted("s1"), admitted("s2"), settled("s1")]
 WORLD = WorldChosen(world="sandbox", at=AT)
 LIVE, PAUSED, RESUMED = WorldChosen(world="live", at=AT), Paused(at=AT), Resumed(at=AT)
+DISCARDED = DeadLetterDiscarded(letter="t 0/7", at=AT)
 
 
 def facts(at: datetime = AT, **known: Any) -> DomainLearned:
@@ -146,6 +160,10 @@ DECISIONS: list[tuple[ModuleType, list[Any], Any, list[Any] | str]] = [
     (service, [LIVE, PAUSED, RESUMED], Resume(at=AT), []),
     (service, [LIVE], Resume(at=AT), []),
     (service, [], Pause(at=AT), "no-service"),
+    # A dead letter is handled once; a later one may stand at the same place.
+    (service, [LIVE], discard(AT), [DISCARDED]),
+    (service, [LIVE, DISCARDED], discard(AT), "letter-handled"),
+    (service, [LIVE, DISCARDED], discard(AT + SECOND), [DISCARDED]),
     # New facts are added to the old, the newest counts, and what is no longer believed goes.
     (mail_domain, [], learn(catch_all=True), [facts(catch_all=True)]),
     (

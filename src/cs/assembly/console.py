@@ -1,6 +1,7 @@
 """The console of a process that has the log, the keys and the views open."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 
 from starlette.routing import BaseRoute
@@ -11,13 +12,21 @@ from cs.assembly.service_checks import open_budgets
 from cs.assembly.settings_of_plugins import of_source, of_verifier
 from cs.assembly.work_aside import do_aside
 from cs.bus.dead_letters import DeadLetterBox
+from cs.bus.port import Bus
 from cs.console.access import SIGNED_WITH, Access
 from cs.console.activity import Activity
 from cs.console.app import console_routes
 from cs.console.views import Parts
 from cs.domain.opinions import SOURCE as OPINION
+from cs.domain.person import PersonErased
 from cs.domain.service import World
-from cs.eventlog.port import EventLog, LogUnavailable
+from cs.eventlog.port import (
+    DamagedEvent,
+    EventLog,
+    LogUnavailable,
+    NewerEvent,
+    RecordedEvent,
+)
 from cs.eventlog.streams import Streams
 from cs.paid_calls.budgets import Spending
 from cs.paid_calls.errors import CallsUnavailable
@@ -36,6 +45,26 @@ async def build_activity(
     activity = Activity(log, streams.set_aside, clock, await log.head())
     views.listen(activity.on_events, Activity.READS)
     return activity
+
+
+def build_dead_letters(
+    bus: Bus, streams: Streams, views: Follower, now: Callable[[], datetime]
+) -> DeadLetterBox:
+    """Return the dead letters of *bus*, which an erasure that *views* read clears."""
+
+    async def handled() -> Mapping[str, datetime]:
+        try:
+            return (await streams.service()).state.handled
+        except (LogUnavailable, DamagedEvent, NewerEvent):
+            return {}  # an act on one is refused then
+
+    def on_events(page: Sequence[RecordedEvent]) -> None:
+        if any(isinstance(each.event, PersonErased) for each in page):
+            box.clear()
+
+    box = DeadLetterBox(bus, now, handled)
+    views.listen(on_events, {PersonErased})
+    return box
 
 
 async def build_console(

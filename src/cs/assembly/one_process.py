@@ -19,7 +19,7 @@ from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.api.api import Api
 from cs.api.app import Gate
 from cs.assembly.call_answering import build_api
-from cs.assembly.console import build_activity, build_console
+from cs.assembly.console import build_activity, build_console, build_dead_letters
 from cs.assembly.folder import check_clock, open_folder, paid_call_register
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
@@ -27,7 +27,6 @@ from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
 from cs.assembly.process import check_world, measured_process
 from cs.assembly.process_manager import Stores, build_process_manager
 from cs.assembly.shared_settings import insecure_console
-from cs.bus.dead_letters import DeadLetterBox
 from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
@@ -118,7 +117,7 @@ async def run_service(
     activity = dead_letters = None
     if world is not None and settings.console:
         activity = await build_activity(log, streams, runner, clock)
-        dead_letters = DeadLetterBox(bus, clock.now)
+        dead_letters = build_dead_letters(bus, streams, runner, clock.now)
     api = await build_api(streams, runner, reading, settings, clock=clock, metrics=metrics)
     manager = await build_process_manager(
         data,

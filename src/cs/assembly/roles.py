@@ -35,7 +35,7 @@ from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import SEVERAL_PROCESSES, ClockAdvancer, SandboxClock
 from cs.api.app import Gate
 from cs.assembly.call_answering import build_api
-from cs.assembly.console import build_activity, build_console
+from cs.assembly.console import build_activity, build_console, build_dead_letters
 from cs.assembly.databases import (
     SharedTime,
     keep_time,
@@ -48,7 +48,6 @@ from cs.assembly.process import RunningRole, check_world, measured_process, open
 from cs.assembly.process_manager import build_process_manager
 from cs.assembly.settings_of_plugins import verifier_names
 from cs.assembly.shared_settings import insecure_console, insecure_role, kafka_settings
-from cs.bus.dead_letters import DeadLetterBox
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.checks.postgres import PostgresChecks
@@ -188,8 +187,10 @@ async def run_console(settings: Settings, world: World) -> AsyncIterator[Running
         _bus_if_named(settings, world) as bus,
     ):
         data = parts.data
-        dead_letters = None if bus is None else DeadLetterBox(bus, parts.clock.now)
         views, reading = parts.followed_views()
+        dead_letters = None
+        if bus is not None:  # whose records are dated by the real time, in a sandbox too
+            dead_letters = build_dead_letters(bus, parts.streams, views, SystemClock().now)
         await views.catch_up(waits=False)  # what is wrong may be the views
         activity = await build_activity(data.log, parts.streams, views, parts.clock)
         insecure = {**parts.insecure, **insecure_console(settings, world)}

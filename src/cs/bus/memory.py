@@ -100,6 +100,8 @@ class MemoryGroup:
 
 
 class MemorySubscription:
+    away = None
+
     def __init__(self, group: MemoryGroup) -> None:
         self._group = group
         self._finished = asyncio.Event()

@@ -7,6 +7,7 @@ is the lowest one missing.
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
 
@@ -36,9 +37,14 @@ class Record(msgspec.Struct, frozen=True):
     key: bytes
     value: bytes
     headers: Mapping[str, str] = NO_HEADERS
+    at: datetime | None = None  # when it was published, if the bus keeps that
 
 
 class Subscription(Protocol):
+    @property
+    def away(self) -> str | None:
+        """Why nothing can arrive now; ``None``: something can."""
+
     def __aiter__(self) -> AsyncIterator[Record]:
         """Yield records for ever, waiting when there are none.
 

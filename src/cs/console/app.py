@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 
+from cs.bus.port import BusUnavailable
 from cs.console import (
     brands,
     dead_letters,
@@ -194,7 +195,7 @@ class _Console:
                 response = self._problem(error.status_code, str(error.detail))
             except Refusal as refusal:
                 response = self._problem(409, str(refusal))
-            except (LogUnavailable, KeysUnavailable) as error:
+            except (BusUnavailable, LogUnavailable, KeysUnavailable) as error:
                 response = self._problem(503, f"{error}; try again")
             except SlowWorkFailed as error:
                 response = self._problem(503, str(error))

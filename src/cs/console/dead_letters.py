@@ -6,10 +6,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.bus.dead_letters import DeadLetter, DeadLetterBox
-from cs.bus.port import BusUnavailable
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.console.access import Session
-from cs.console.views import ROWS, Action, Form, Input, Parts, View, event_link
+from cs.console.views import ROWS, Action, Form, Input, Parts, View, event_link, position_of
 from cs.domain.disclosure import DisclosedEvents
 from cs.history.pages import Link, Page, table
 from cs.projections.set_aside import ASIDE, SET_ASIDE
@@ -19,14 +18,14 @@ SHOWN = 64 * 1024
 _EVENTS = "/console/events?"
 
 
-async def list_dead_letters(parts: Parts, _request: Request, _session: Session) -> View:
+async def list_dead_letters(parts: Parts, request: Request, _session: Session) -> View:
     """Show dead letters, without what is in them, and damaged streams."""
-    return await _view(parts)
+    return await _view(parts, first=position_of(request, "after") or 0)
 
 
 async def read_dead_letter(parts: Parts, _: Request, session: Session, form: Form) -> View:
     """Show what is in one, once the reason is stored."""
-    letter = _found(parts, form)[1]
+    letter = (await _found(parts, form))[1]
     asked, upto = DisclosedEvents(lookup=letter.lookup), await parts.log.head()
     why = form.get("why", "")
     await parts.operator(session).disclose("console dead-letters", why, asked, upto=upto)
@@ -36,36 +35,35 @@ async def read_dead_letter(parts: Parts, _: Request, session: Session, form: For
 
 async def send_again(parts: Parts, _: Request, session: Session, form: Form) -> str:
     """Publish a dead letter again where it came from."""
-    box, letter = _found(parts, form)
+    box, letter = await _found(parts, form)
     if letter.record.headers.get("topic") not in (OUTCOMES, *STAGE_TOPICS.values()):
         raise HTTPException(409, "it came from no topic of this service; discard it")
-    await parts.operator(session).handle_dead_letter(letter.place, again=True)
-    try:
+    async with box.handling(letter):
         await box.send_again(letter)
-    except BusUnavailable as error:
-        raise HTTPException(503, f"it was not sent: {error}; try again") from error
+        await parts.operator(session).handle_dead_letter(letter, again=True)
     return "It was sent again. If it cannot be handled this time either, it comes back."
 
 
 async def discard(parts: Parts, _: Request, session: Session, form: Form) -> str:
     """Discard a dead letter."""
-    box, letter = _found(parts, form)
-    await parts.operator(session).handle_dead_letter(letter.place, again=False)
-    await box.let_go(letter)
+    box, letter = await _found(parts, form)
+    async with box.handling(letter):
+        await parts.operator(session).handle_dead_letter(letter, again=False)
     return "It is discarded."
 
 
-def _found(parts: Parts, form: Form) -> tuple[DeadLetterBox, DeadLetter]:
+async def _found(parts: Parts, form: Form) -> tuple[DeadLetterBox, DeadLetter]:
     box = parts.dead_letters
-    letter = None if box is None else box.get(form.get("letter", ""))
+    letter = None if box is None else await box.get(form.get("letter", ""))
     if box is None or letter is None:
         raise HTTPException(404, "there is no such dead letter: it was handled, or is too old")
     return box, letter
 
 
-async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = ()) -> View:
-    box = parts.dead_letters
-    letters = [] if box is None or box.why else (await box.newest())[:ROWS]
+async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: int = 0) -> View:
+    box, end = parts.dead_letters, first + ROWS
+    every = [] if box is None or box.why else await box.newest()
+    letters = every[first:end]
     about = (
         "Messages that could not be read or handled, kept for an hour. Work without an answer "
         "is issued again by itself: correct what wrote them."
@@ -76,7 +74,7 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = ()) -> View:
     rows = [
         {
             "letter": each.id,
-            "read_at": each.read_at,
+            "published_at": each.published_at,
             "came_from": each.place,
             "error": each.record.headers.get("error", "")[:100],
             "bytes": len(each.record.value),
@@ -100,7 +98,7 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = ()) -> View:
                 table(
                     "Messages",
                     rows,
-                    "letter read_at came_from error bytes lookup",
+                    "letter published_at came_from error bytes lookup",
                     about=about if rows or not box or box.why else f"None. {about}",
                     folded=contents,
                 ),
@@ -113,6 +111,7 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = ()) -> View:
             ],
         ),
         command="cs log verify",
+        older=f"/console/dead-letters?after={end}" if every[end:] else None,
         actions=[*_actions([each.id for each in letters])] if letters else [],
         live=not contents,
     )

@@ -14,6 +14,8 @@ from cs.domain.messages import Command, Event
 from cs.domain.refusal import Refusal
 
 World = Literal["sandbox", "live"]
+#: Dead letters that the service remembers as handled; the oldest go first.
+HANDLED = 1_000
 
 
 class WorldChosen(Event, frozen=True, kw_only=True):
@@ -73,9 +75,10 @@ class Resume(Command, frozen=True, kw_only=True):
 
 
 class HandleDeadLetter(Command, frozen=True, kw_only=True):
-    """Send a dead letter *again*, or discard it."""
+    """Send a dead letter *again*, or discard it; it was published at *published_at*."""
 
     letter: str
+    published_at: datetime
     again: bool
     by: str | None = None
 
@@ -84,14 +87,28 @@ ServiceCommand = ChooseWorld | Pause | Resume | HandleDeadLetter
 
 
 class Service(msgspec.Struct, frozen=True):
-    """The world of the log, ``None`` before its first start, and whether the API is paused."""
+    """The world of the log, ``None`` before its first start, and whether the API is paused.
+
+    Attributes:
+        handled: When each dead letter was handled, the last `HANDLED` of them.
+    """
 
     world: World | None = None
     paused: bool = False
+    handled: Mapping[str, datetime] = {}
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
 
 INITIAL = Service()
+
+
+def is_handled(handled: Mapping[str, datetime], letter: str, published_at: datetime) -> bool:
+    """Return whether *letter* is among the *handled*.
+
+    One that was published after that is another: a bus in memory counts from 0 at each start.
+    """
+    at = handled.get(letter)
+    return at is not None and at >= published_at
 
 
 def decide(command: ServiceCommand, state: Service) -> tuple[ServiceEvent, ...]:
@@ -99,7 +116,7 @@ def decide(command: ServiceCommand, state: Service) -> tuple[ServiceEvent, ...]:
 
     Raises:
         Refusal: ``other-world``: the log belongs to the other world; ``no-service``: it
-            belongs to none yet.
+            belongs to none yet; ``letter-handled``: the dead letter is handled already.
     """
     at = max(command.at, state.last_at)
     match command:
@@ -121,6 +138,10 @@ def decide(command: ServiceCommand, state: Service) -> tuple[ServiceEvent, ...]:
             return () if state.paused else (Paused(by=by, at=at),)
         case Resume(by=by):
             return (Resumed(by=by, at=at),) if state.paused else ()
+        case HandleDeadLetter(letter=letter) if is_handled(
+            state.handled, letter, command.published_at
+        ):
+            raise Refusal("letter-handled", "this dead letter is handled already")
         case HandleDeadLetter(letter=letter, again=again, by=by):
             kind = DeadLetterSentAgain if again else DeadLetterDiscarded
             return (kind(letter=letter, by=by, at=at),)
@@ -141,7 +162,8 @@ def evolve(state: Service, event: ServiceEvent) -> Service:
             return replace(state, paused=True)
         case Resumed():
             return replace(state, paused=False)
-        case DeadLetterSentAgain() | DeadLetterDiscarded():
-            return state
+        case DeadLetterSentAgain(letter=letter) | DeadLetterDiscarded(letter=letter):
+            newest = dict([*state.handled.items()][1 - HANDLED :])
+            return replace(state, handled=newest | {letter: event.at})
         case _:
             assert_never(event)

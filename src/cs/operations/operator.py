@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from cs.bus.dead_letters import DeadLetter
 from cs.domain import console_operator, disclosure, key, service
 from cs.domain.api_key import OPERATOR_PREFIX, hash_key, make_key
 from cs.domain.brand import brand
@@ -130,9 +131,18 @@ class Operator:
             SERVICE, partial(service.decide, Resume(**self._act())), "resume"
         )
 
-    async def handle_dead_letter(self, letter: str, *, again: bool) -> None:
-        """Record that *letter*, a topic, partition and offset, is sent again or discarded."""
-        handle = HandleDeadLetter(letter=letter, again=again, **self._act())
+    async def handle_dead_letter(self, letter: DeadLetter, *, again: bool) -> None:
+        """Record that *letter* is sent again or discarded.
+
+        Raises:
+            Refusal: ``letter-handled``: it was handled after it was published.
+        """
+        handle = HandleDeadLetter(
+            letter=letter.place,
+            published_at=letter.published_at,
+            again=again,
+            **self._act(),
+        )
         await self._change(SERVICE, partial(service.decide, handle), "console")
 
     async def choose_world(self, world: World) -> None:

@@ -1,7 +1,7 @@
 """Users and ACLs on a real broker with an authoriser: each role does its work, and no more."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
@@ -123,12 +123,18 @@ async def test_a_console_keeps_dead_letters_over_a_restart_until_they_are_handle
 ) -> None:
     at = {"topic": OUTCOMES, "partition": "0", "offset": "7", "error": "ForgedOutcome"}
     settings, kept = of(guarded, "console"), 0
+    handled, published = dict[str, datetime](), set[datetime]()
+
+    async def handled_in_log() -> Mapping[str, datetime]:
+        return handled
+
     async with KafkaBus(of(guarded, "process-manager")) as manager:
-        for key in (b"first", b"second"):
-            await manager.publish(DEAD_LETTERS, key=key, value=b"{}", headers=at)
+        for key in (b"first", b"second", b"third"):
+            its = at | {"offset": "8"} if key == b"third" else at
+            await manager.publish(DEAD_LETTERS, key=key, value=b"{}", headers=its)
     for _ in range(2):
         async with KafkaBus(settings) as bus, asyncio.timeout(60):
-            box = DeadLetterBox(bus, lambda: datetime.now(UTC))
+            box = DeadLetterBox(bus, lambda: datetime.now(UTC), handled_in_log)
             async with in_background(box.run(), "box"):
                 second = None
                 while second is None:
@@ -140,9 +146,19 @@ async def test_a_console_keeps_dead_letters_over_a_restart_until_they_are_handle
                 first = await found(box, b"first")
                 if first is not None:
                     await box.send_again(first)
+                    await box.let_go(first)
+                    third = None
+                    while third is None:
+                        await asyncio.sleep(0.01)
+                        third = await found(box, b"third")
+                    await box.let_go(third)
+                    handled[third.place] = datetime.now(UTC)
+                assert await found(box, b"third") is None
                 assert second.place == f"{OUTCOMES} 0/7"
+                published.add(second.published_at)
                 kept += first is not None
 
+    assert len(published) == 1, "it gets no older by a restart, nor younger"
     assert kept == 1, "what was sent again is not shown after a restart"
 
 

@@ -125,6 +125,10 @@ class Counted:
     def __aiter__(self) -> AsyncIterator[Record]:
         return aiter(self._records)
 
+    @property
+    def away(self) -> str | None:
+        return self._records.away
+
     async def commit(self, record: Record) -> None:
         await self._records.commit(record)
         self._done()

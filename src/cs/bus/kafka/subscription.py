@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 import msgspec
@@ -38,6 +39,8 @@ REVOKE_S = 5.0
 TOPIC_S = 3.0
 #: How long a commit, or leaving the group, may take.
 REQUEST_S = 5.0
+#: The last timestamp of a record that is a date, in milliseconds: the year 9999.
+_LAST_MS = 253_402_300_799_000
 
 
 class SubscriptionMeasures(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +112,10 @@ class KafkaSubscription(ConsumerRebalanceListener):  # type: ignore[misc,unused-
                 await self._received.wait()
             else:
                 yield record
+
+    @property
+    def away(self) -> str | None:
+        return self.outage.why
 
     async def commit(self, record: Record) -> None:
         self._progress_at = time.monotonic()
@@ -320,8 +327,15 @@ class KafkaSubscription(ConsumerRebalanceListener):  # type: ignore[misc,unused-
 
 def _record(topic: str, found: Any) -> Record:
     headers = {name: (value or b"").decode(errors="replace") for name, value in found.headers}
+    published = found.timestamp
     return Record(
-        topic, found.partition, found.offset, found.key or b"", found.value or b"", headers
+        topic,
+        found.partition,
+        found.offset,
+        found.key or b"",
+        found.value or b"",
+        headers,
+        datetime.fromtimestamp(published / 1000, UTC) if 0 < published < _LAST_MS else None,
     )
 
 
