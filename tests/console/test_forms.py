@@ -7,7 +7,10 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from cs.eventlog.port import LogUnavailable
 from harness.in_process import Service, in_memory
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import tools
 
 
@@ -38,3 +41,51 @@ async def test_a_form_that_is_sent_twice_at_the_same_time_acts_once(service: Ser
     secrets = [re.findall(r"cs_(?:live|test)_\w+", each.text) for each in rotated]
     assert sorted(map(len, secrets)) == [0, 1], "a secret is shown once, and is not kept"
     assert sum("was shown once" in each.text for each in rotated) == 1
+
+
+class LogThatGoes(MemoryEventLog):
+    """The log in memory, which cannot be reached while it is *away*."""
+
+    away = False
+
+    async def head(self) -> int:
+        if self.away:
+            raise LogUnavailable("away")
+        return await super().head()
+
+
+async def test_a_live_page_ends_if_the_log_is_away() -> None:
+    keys = MemoryKeyStore()
+    log = LogThatGoes(keys)
+    async with (
+        in_memory(tools(), keys=keys, log=log, console=True) as service,
+        service.console() as client,
+    ):
+        log.away = True
+        try:
+            answer = await client.get("/live")
+        finally:
+            log.away = False
+
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+async def test_no_burst_of_live_pages_passes_their_bound(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.console.app.MAX_LIVE", 2)
+    async with service.console() as client, asyncio.timeout(10):
+        calls = [asyncio.create_task(client.get("/live")) for _ in range(5)]
+        try:
+            while sum(each.done() for each in calls) < 3:  # two are live
+                await asyncio.wait(
+                    [each for each in calls if not each.done()],
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+            ended = [each.result().status_code for each in calls if each.done()]
+        finally:
+            for each in calls:
+                each.cancel()
+
+    assert len(ended) == 3
+    assert set(ended) <= {200, 503}

@@ -270,6 +270,8 @@ class _Console:
             raise HTTPException(503, "too many live pages; reload by hand")
 
         async def stream() -> AsyncIterator[bytes]:
+            if self._live >= MAX_LIVE:
+                return  # several came at once
             self._live += 1  # here: of a caller that has gone before it begins none is left
             try:
                 position = await self._parts.log.head()
@@ -286,6 +288,8 @@ class _Console:
                     if await self._parts.log.head() == position:
                         # Once more: the page may have been made for others before that event.
                         yield b"data: %d\n\n" % position
+            except (LogUnavailable, KeysUnavailable, HTTPException):
+                return  # the status is sent already: the browser asks again
             finally:
                 self._live -= 1
 
