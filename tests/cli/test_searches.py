@@ -83,6 +83,25 @@ def test_the_record_is_what_was_answered_then(in_folder: Left, here: Here) -> No
         assert shown["position"] == answer.after
 
 
+def test_a_past_answer_leaves_out_people_who_have_aged_out(tmp_path: Path, here: Here) -> None:
+    async def live() -> Left:
+        async with lived(InFolder(tmp_path / "data")) as lifetime:
+            await lifetime.ask(0, "Acme")
+            await lifetime.read_all()
+            await lifetime.age_out()
+            await lifetime.read_all()
+            as_left = {a.body: lifetime.as_left(a) for a in lifetime.answers}
+            return Left({"CS_DATA_DIR": str(tmp_path / "data")}, lifetime.answers, as_left, [])
+
+    left = asyncio.run(live())
+
+    contacts = [json.loads(a.body)["contacts"] for a in left.answers]
+    assert [len(each) for each in contacts] == [2, 0]
+    for answer in left.answers:
+        shown = show(here, left, answer.search, f"--at={answer.after}", WHY)
+        assert shown["record"] == json.loads(left.as_left[answer.body])
+
+
 @pytest.mark.slow
 def test_the_evidence_is_shown(in_folder: Left, here: Here, tmp_path: Path) -> None:
     zenith = next(

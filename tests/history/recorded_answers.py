@@ -254,8 +254,6 @@ async def live_long(lifetime: Lifetime) -> None:
     await lifetime.forget("Acme")
     await lifetime.ask(0, "Acme")
     await lifetime.read_all()
-    await lifetime.age_out()
-    await lifetime.read_all()
     lifetime.step(31 * 86_400)
     if acme := await lifetime.ask_meanwhile(1, "Acme"):
         await lifetime.until_asked(acme)
