@@ -53,6 +53,12 @@ class Broadcast:
         await self._next.wait()
 
 
+def retrieve_exception(task: asyncio.Task[Any]) -> None:
+    """Mark the error of *task* as seen: asyncio logs one whose waiters have all gone."""
+    if not task.cancelled():
+        task.exception()
+
+
 async def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
     """Run *work*, which has tasks of its own, as a task; return its result or raise its error.
 

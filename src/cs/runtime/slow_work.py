@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from cs.runtime.coordination import KeyedLock
+from cs.runtime.coordination import KeyedLock, retrieve_exception
 from cs.runtime.lru import LruDict
 
 #: How long a result is given out again, from the beginning of its work on.
@@ -49,6 +49,7 @@ class SlowWork:
             if sum(not each.done() for _, each in self._begun.values()) >= WAITING:
                 raise SlowWorkFailed("too much is being made now; try again in a minute")
             task = asyncio.create_task(self.do(*asked), name=kind)
+            task.add_done_callback(retrieve_exception)
             self._begun[asked] = now, task
         await asyncio.wait({task}, timeout=WAIT_S)
         if not task.done():
