@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from cs.console.access import FAILURES_FROM
 from harness.served import Served, cs
 
 pytestmark = pytest.mark.slow  # a service in a process of its own
@@ -108,10 +109,15 @@ def test_failed_sign_ins_by_a_name_from_an_address_are_limited(tmp_path: Path) -
         ]
         right = client.post("/sign-in", data={"name": "Ada", "token": token})
         colleague = client.post("/sign-in", data={"name": "eve", "token": other})
+        guessed = [
+            client.post("/sign-in", data={"name": f"n{n}", "token": "x"}).status_code
+            for n in range(FAILURES_FROM)
+        ]
 
     assert wrong == [401] * 5 + [429]
     assert right.status_code == 429
     assert colleague.status_code == 303, "who comes from the same address is not locked out"
+    assert guessed == [401] * (FAILURES_FROM - 5) + [429] * 5
 
 
 def test_a_role_may_do_what_it_may_and_a_form_of_another_page_nothing(live: Served) -> None:

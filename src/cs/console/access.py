@@ -30,6 +30,8 @@ SIGNED_WITH = "console"
 IDLE, LONGEST = timedelta(minutes=30), timedelta(hours=12)
 #: Failed logins by one name from one address in a minute; then further ones are refused unread.
 FAILURES, FAILURES_OF = 5, timedelta(minutes=1)
+#: The same by any names from one address: of a proxy many operators come.
+FAILURES_FROM = 60
 #: Names and addresses whose failures are remembered, and sessions that were ended.
 ADDRESSES = 10_000
 #: Characters of the hash of a token that a session repeats.
@@ -137,16 +139,22 @@ class Access:
         self._check_transport(request)
         now = self._clock.wall()
         # By name, too: many operators may come from the address of one proxy.
-        who = f"{name.lower()[:64]} {self._caller(request)}"
-        failed = [at for at in self._failures.get(who, ()) if now - at < FAILURES_OF]
-        if len(failed) >= FAILURES:
+        address = self._caller(request)
+        failures = {f"{name.lower()[:64]} {address}": FAILURES, address: FAILURES_FROM}
+        failed = {
+            who: [at for at in self._failures.get(who, ()) if now - at < FAILURES_OF]
+            for who in failures
+        }
+        if any(len(failed[who]) >= most for who, most in failures.items()):
             raise HTTPException(429, "too many failed sign-ins; try again in a minute")
-        self._failures[who] = [*failed, now]  # before it is known: many may come at once
+        for who, times in failed.items():  # before it is known: many may come at once
+            self._failures[who] = [*times, now]
         known = await self._operator(name)
         matches = hmac.compare_digest(known.token_hash, hash_key(token))
         if known.role is None or not matches:
             return None
-        self._failures[who] = failed
+        for who in failures:
+            self._failures[who] = [at for at in self._failures.get(who, ()) if at is not now]
         begun = self._begin(name.lower(), known.role, now)
         return msgspec.structs.replace(begun, token=known.token_hash[:TOKEN])
 
