@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from time import monotonic
 
 import pytest
 
+from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.sql import Many, Work
 from cs.sqlite import database as files
 from cs.sqlite import sql
@@ -123,6 +125,30 @@ def test_those_that_delete_at_once_wait_for_one_another(path: Path) -> None:
         list(threads.map(delete, (0, 1_000, 2_000)))
 
     assert b"xxx" not in path.read_bytes()
+
+
+def test_a_late_try_waits_for_readers_no_longer_than_what_is_left(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        closing(connect(path, synchronous="FULL", secure_delete=True)) as one,
+        closing(connect(path, synchronous="FULL")) as reader,
+    ):
+        one.execute("CREATE TABLE numbers (number INTEGER)")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM numbers").fetchall()
+        one.execute("INSERT INTO numbers VALUES (1)")
+        times = iter([0.0, files.READERS_S - 0.05])
+        monkeypatch.setattr(files, "monotonic", lambda: next(times, files.READERS_S + 1.0))
+
+        begun = monotonic()
+        with pytest.raises(DeletedDataRemains):
+            wipe(one)
+        took = monotonic() - begun
+        (timeout_ms,) = one.execute("PRAGMA busy_timeout").fetchone()
+
+    assert took < files.READERS_S / 2
+    assert timeout_ms == files.LOCK_TIMEOUT_S * 1000
 
 
 async def test_one_thread_works_in_order_and_finishes_what_a_cancelled_caller_began() -> None:

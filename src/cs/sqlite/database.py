@@ -127,6 +127,8 @@ def wipe(connection: sqlite3.Connection, *, rewrite: bool = False) -> None:
             connection.execute("VACUUM")
         until = monotonic() + READERS_S
         while True:
+            left_ms = max(0, int((until - monotonic()) * 1000))
+            connection.execute(f"PRAGMA busy_timeout = {min(timeout_ms, left_ms)}")
             (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not busy or monotonic() > until:
                 break
