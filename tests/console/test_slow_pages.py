@@ -141,6 +141,7 @@ def test_what_is_held_on_a_person_is_a_file_and_its_reason_is_stored(
     assert answer.headers["cache-control"] == "no-store"
     held = answer.json()
     assert held["known"] is True
+    assert held["warnings"] == []
     assert contact["full_name"] in answer.text
     trail = service.command("log", "trail", "--json").splitlines()
     last = json.loads(trail[-1])

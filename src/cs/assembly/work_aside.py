@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from cs.assembly.operator_command import open_command_context
+from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.assembly.person_requests import PersonRequests, known_as, print_of
 from cs.assembly.service_checks import check_sources, check_verifiers
 from cs.directory.store import DirectoryUnavailable
@@ -51,7 +51,7 @@ NICENESS = 10
 SHOWN = (
     *(BadSettings, DamagedEvent, DataFolderError, DatabaseUnavailable, DeletedDataRemains),
     *(DirectoryUnavailable, ExportFailed, KeysUnavailable, LogUnavailable, NewerEvent),
-    *(Refusal, Unacceptable, WrongMasterKey, WrongSchema),
+    *(Refusal, SlowWorkFailed, Unacceptable, WrongMasterKey, WrongSchema),
 )
 
 
@@ -100,12 +100,16 @@ async def export(
     why: str,
     file: str,
 ) -> bytes:
-    """Return as JSON what is held on the person with that e-mail or profile."""
+    """Return as JSON what is held on the person with that e-mail or profile.
+
+    Its ``warnings`` say which stores could not be looked into.
+    """
+    warnings = list[str]()
     async with open_command_context(settings) as data:
-        requests = PersonRequests(replace(data, by=by))
+        requests = PersonRequests(replace(data, by=by), warn=warnings.append)
         kept_for = MONTH * settings.people_kept_for
         held = await requests.held(known_as(*named), why, file, kept_for)
-    return msgspec.json.format(msgspec.json.encode(held), indent=2)
+    return msgspec.json.format(msgspec.json.encode(held | {"warnings": warnings}), indent=2)
 
 
 async def erase(
@@ -113,13 +117,43 @@ async def erase(
 ) -> str:
     """Erase the person with that e-mail or profile; return sentences about it."""
     async with open_command_context(settings) as data:
-        requests = PersonRequests(replace(data, by=by))
+        return await erase_in(replace(data, by=by), named)
+
+
+async def erase_in(data: CommandContext, named: tuple[str | None, str | None]) -> str:
+    """Erase from *data* as `erase` does.
+
+    Raises:
+        SlowWorkFailed: The erasure is not finished; the message says what to do.
+    """
+    requests = PersonRequests(data)
+    try:
         done = await requests.erasure.erase(print_of(data.keys, known_as(*named)))
-        disclosed = await requests.may_hold(done.names)
+    except DamagedEvent as damaged:
+        raise SlowWorkFailed(
+            f"the erasure is not finished: {damaged}; who is erased is not shown any "
+            "more; mend that event (`cs log verify` lists all), then send the "
+            "form again"
+        ) from damaged
+    except DeletedDataRemains as remains:
+        raise SlowWorkFailed(
+            f"what was deleted can still be read in {', '.join(remains.files)}, because "
+            "another process is reading there: end that process, then send the form again"
+        ) from remains
+    disclosed = await requests.may_hold(done.names)
     said = (
         f"Later searches leave this person out. {done.keys} data keys of {done.lookups} "
-        f"lookups are destroyed; {done.directory} rows of your own directory are deleted."
+        "lookups are destroyed"
     )
+    if data.directory_erasure is None:
+        said += ". Your own directory is left as it is: the settings lack stages_postgres."
+    else:
+        said += f"; {done.directory} rows of your own directory are deleted."
+    if data.calls is None:
+        said += (
+            " Remembered answers of paid providers are not deleted: the settings lack "
+            "stages_postgres. Do it again with `cs people erase` where stages_postgres is set."
+        )
     if disclosed is None:
         return f"{said} Some of the log is damaged: which exports hold them is not known."
     made = "; ".join(
