@@ -126,6 +126,16 @@ def test_sources_and_verifiers_are_checked_now(console: httpx.Client) -> None:
     assert "The last check" in console.get("/sources").text
 
 
+def test_sources_are_shown_while_the_account_of_paid_services_is_away(tmp_path: Path) -> None:
+    with Served(tmp_path / "data") as service:
+        (service.folder / "spending.db").mkdir()
+        page = httpx.get(f"{service.admin_url}/console/sources", trust_env=False, timeout=30)
+
+    assert page.status_code == 200, page.text
+    assert "They cannot be read now" in page.text
+    assert "How sources ended lately" in page.text
+
+
 def test_what_is_held_on_a_person_is_a_file_and_its_reason_is_stored(
     service: Served, found: Mapping[str, Any], console: httpx.Client
 ) -> None:

@@ -1,6 +1,7 @@
 """The console of a process that has the log, the keys and the views open."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 
@@ -28,7 +29,7 @@ from cs.eventlog.port import (
     RecordedEvent,
 )
 from cs.eventlog.streams import Streams
-from cs.paid_calls.budgets import Spending
+from cs.paid_calls.budgets import Budgets, Spending
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.service import ServiceSettings
 from cs.projections.following import Follower
@@ -78,8 +79,12 @@ async def build_console(
     ready: Readiness,
     activity: Activity,
     dead_letters: DeadLetterBox | None,
+    budgets: Budgets | None = None,
 ) -> Sequence[BaseRoute]:
-    """Return the routes of the console; that of a sandbox is open on loopback."""
+    """Return the routes of the console; that of a sandbox is open on loopback.
+
+    Without *budgets* the account of paid services is opened for each view of it.
+    """
     access = Access(
         streams,
         await data.keys.secret(SIGNED_WITH),
@@ -101,27 +106,24 @@ async def build_console(
             ready=ready,
             activity=activity,
             slow=SlowWork(partial(do_aside, settings, world)),
-            spending=partial(_spending, settings, world),
+            spending=partial(_spending, settings, world, budgets),
             dead_letters=dead_letters,
         )
     )
 
 
 async def _spending(
-    settings: Settings, world: World
-) -> Sequence[tuple[Spending, float, float]]:
-    """Return the account of each paid service that was asked, and its caps.
-
-    Raises:
-        LogUnavailable: The account cannot be read now.
-    """
+    settings: Settings, world: World, budgets: Budgets | None
+) -> Sequence[tuple[Spending, float, float]] | str:
+    """Return the account of each paid service that was asked, and its caps; else why not."""
     if settings.postgres is not None and settings.stages_postgres is None:
         return ()  # of the stages alone
+    opened = nullcontext(budgets) if budgets else open_budgets(settings, world)
     try:
-        async with open_budgets(settings, world) as budgets:
-            every = await budgets.spending()
+        async with opened as account:
+            every = await account.spending()
     except CallsUnavailable as error:
-        raise LogUnavailable(str(error)) from error
+        return str(error)
     return [(each, *_caps(settings, each.service)) for each in every]
 
 

@@ -58,12 +58,14 @@ from cs.eventlog.port import NOBODY
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
+from cs.paid_calls.budgets import Budgets, account_away
 from cs.pipeline.feed import feed
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import LearnedFigures, relay
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import Pool
+from cs.postgres.sql import PostgresDatabase
 from cs.projections.builds import version_of
 from cs.projections.catalogue import projections
 from cs.projections.event_counts import EventCounts
@@ -194,6 +196,9 @@ async def run_console(settings: Settings, world: World) -> AsyncIterator[Running
         await views.catch_up(waits=False)  # what is wrong may be the views
         activity = await build_activity(data.log, parts.streams, views, parts.clock)
         insecure = {**parts.insecure, **insecure_console(settings, world)}
+        budgets = None
+        if settings.stages_postgres is not None and parts.stages_pool is not None:
+            budgets = Budgets(PostgresDatabase(parts.stages_pool, account_away))
         ready = parts.readiness(views=views, insecure=insecure)
         console = await build_console(
             settings,
@@ -205,6 +210,7 @@ async def run_console(settings: Settings, world: World) -> AsyncIterator[Running
             ready=ready,
             activity=activity,
             dead_letters=dead_letters,
+            budgets=budgets,
         )
         work = [views.run(), parts.streams.set_aside.watch(), activity.fill()]
         if dead_letters is not None:

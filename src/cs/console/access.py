@@ -29,9 +29,8 @@ SIGNED_WITH = "console"
 #: A session without a call for so long ends, and one of this age whatever it does.
 IDLE, LONGEST = timedelta(minutes=30), timedelta(hours=12)
 #: Failed logins by one name from one address in a minute; then further ones are refused unread.
-FAILURES, FAILURES_OF = 5, timedelta(minutes=1)
-#: The same by any names from one address: of a proxy many operators come.
-FAILURES_FROM = 60
+#: So are those of an address by any names: many operators may come from that of a proxy.
+FAILURES, FAILURES_FROM, FAILURES_OF = 5, 60, timedelta(minutes=1)
 #: Names and addresses whose failures are remembered, and sessions that were ended.
 ADDRESSES = 10_000
 #: Characters of the hash of a token that a session repeats.
@@ -138,22 +137,18 @@ class Access:
         """
         self._check_transport(request)
         now = self._clock.wall()
-        # By name, too: many operators may come from the address of one proxy.
         address = self._caller(request)
-        failures = {f"{name.lower()[:64]} {address}": FAILURES, address: FAILURES_FROM}
-        failed = {
-            who: [at for at in self._failures.get(who, ()) if now - at < FAILURES_OF]
-            for who in failures
-        }
-        if any(len(failed[who]) >= most for who, most in failures.items()):
-            raise HTTPException(429, "too many failed sign-ins; try again in a minute")
-        for who, times in failed.items():  # before it is known: many may come at once
-            self._failures[who] = [*times, now]
+        limits = {f"{name.lower()[:64]} {address}": FAILURES, address: FAILURES_FROM}
+        for who, most in limits.items():
+            failed = [at for at in self._failures.get(who, ()) if now - at < FAILURES_OF]
+            if len(failed) >= most:
+                raise HTTPException(429, "too many failed sign-ins; try again in a minute")
+            self._failures[who] = [*failed, now]  # before it is known: many may come at once
         known = await self._operator(name)
         matches = hmac.compare_digest(known.token_hash, hash_key(token))
         if known.role is None or not matches:
             return None
-        for who in failures:
+        for who in limits:
             self._failures[who] = [at for at in self._failures.get(who, ()) if at is not now]
         begun = self._begin(name.lower(), known.role, now)
         return msgspec.structs.replace(begun, token=known.token_hash[:TOKEN])

@@ -62,14 +62,14 @@ async def _found(parts: Parts, form: Form) -> tuple[DeadLetterBox, DeadLetter]:
 
 async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: int = 0) -> View:
     box, end = parts.dead_letters, first + ROWS
-    every = [] if box is None or box.why else await box.newest()
+    why = "set kafka, docs/deploy.md" if box is None else box.why
+    every = [] if box is None or why else await box.newest()
     letters = every[first:end]
     about = (
         "Messages that could not be read or handled, kept for an hour. Work without an answer "
         "is issued again by itself: correct what wrote them."
     )
-    if box is None or box.why:
-        why = "set kafka, docs/deploy.md" if box is None else box.why
+    if why:
         about = f"This process cannot read them: {why}."
     rows = [
         {
@@ -99,7 +99,7 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: i
                     "Messages",
                     rows,
                     "letter published_at came_from error bytes lookup",
-                    about=about if rows or not box or box.why else f"None. {about}",
+                    about=about if rows or why else f"None. {about}",
                     folded=contents,
                 ),
                 table(

@@ -77,8 +77,10 @@ def _row(each: SourceFigures) -> dict[str, Any]:
     }
 
 
-def _spent(every: Sequence[tuple[Spending, float, float]]) -> Section:
+def _spent(every: Sequence[tuple[Spending, float, float]] | str) -> Section:
     """Return what of the caps of a day and a month is used."""
+    if isinstance(every, str):
+        return Section(heading="Budgets", about=f"They cannot be read now: {every}.")
     rows = [
         {
             "name": spent.service,

@@ -76,8 +76,8 @@ class Parts(msgspec.Struct, frozen=True):
     activity: Activity
     #: Reports, comparisons, checks and requests of people (`cs.assembly.work_aside`).
     slow: SlowWork
-    #: Paid services, and of each the caps of a day and a month in US dollars.
-    spending: Callable[[], Awaitable[Sequence[tuple[Spending, float, float]]]]
+    #: Paid services, of each the caps of a day and a month in US dollars; else why not.
+    spending: Callable[[], Awaitable[Sequence[tuple[Spending, float, float]] | str]]
     #: ``None``: this process reads none.
     dead_letters: DeadLetterBox | None
     state: CachedState = msgspec.field(default_factory=CachedState)
