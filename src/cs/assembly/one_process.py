@@ -24,9 +24,8 @@ from cs.assembly.folder import check_clock, open_folder, paid_call_register
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
-from cs.assembly.process import check_world, measured_process
+from cs.assembly.process import check_world, insecure_console, measured_process
 from cs.assembly.process_manager import Stores, build_process_manager
-from cs.assembly.shared_settings import insecure_console
 from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus

@@ -1,7 +1,7 @@
 """A process of the service: its ports, metrics and traces, and settings for its world."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from ipaddress import ip_network
@@ -112,3 +112,10 @@ def check_world(settings: Settings, world: World) -> None:
 
 def _only_in_a_sandbox(name: str, right: str) -> NoReturn:
     raise BadSettings(f"{name}: {right}: that is for a sandbox; serve with --sandbox")
+
+
+def insecure_console(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:
+    """Return that the console answers calls from elsewhere without TLS, if it does."""
+    if world == "sandbox" or not (settings.console and settings.insecure_console):
+        return {}
+    return {"console": ["calls from elsewhere without TLS"]}

@@ -44,10 +44,16 @@ from cs.assembly.databases import (
     shared_calls,
 )
 from cs.assembly.postgres_stores import SharedStores, open_shared_stores
-from cs.assembly.process import RunningRole, check_world, measured_process, open_traces
+from cs.assembly.process import (
+    RunningRole,
+    check_world,
+    insecure_console,
+    measured_process,
+    open_traces,
+)
 from cs.assembly.process_manager import build_process_manager
 from cs.assembly.settings_of_plugins import verifier_names
-from cs.assembly.shared_settings import insecure_console, insecure_role, kafka_settings
+from cs.assembly.shared_settings import insecure_role, kafka_settings
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.checks.postgres import PostgresChecks

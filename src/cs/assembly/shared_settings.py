@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from structlog import get_logger
 
 from cs.assembly.databases import checked_address, read_key, read_secret, required
+from cs.assembly.process import insecure_console
 from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings, client_options
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
 from cs.domain.service import World
@@ -169,13 +170,6 @@ def insecure_connections(settings: Settings, world: World) -> Mapping[str, Seque
     every = {name: _hosts(settings, name) for name in DATABASES}
     every["kafka"] = kafka_in_clear(settings.kafka, tls=settings.kafka_tls)
     return {name: hosts for name, hosts in every.items() if hosts}
-
-
-def insecure_console(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:
-    """Return that the console answers calls from elsewhere without TLS, if it does."""
-    if world == "sandbox" or not (settings.console and settings.insecure_console):
-        return {}
-    return {"console": ["calls from elsewhere without TLS"]}
 
 
 def insecure_role(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:
