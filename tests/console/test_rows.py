@@ -111,7 +111,7 @@ def test_every_search_is_listed_once_over_all_pages(history: History) -> None:
 
 def test_every_event_of_a_stream_is_listed_once_over_all_pages(history: History) -> None:
     if not history.size:
-        assert "No event is meant" in history.get("/events?stream=key-none")
+        assert "No event matches" in history.get("/events?stream=key-none")
         return
     path = f"/events?stream=key-{history.key}"
 

@@ -72,7 +72,7 @@ async def list_events(parts: Parts, request: Request, _: Session) -> View:
         }
         for each in found
     ]
-    about = "" if rows else "No event is meant; ask for less. "
+    about = "" if rows else "No event matches; remove a filter. "
     about += f"Looked through from position {more or 1} on."
     words = [f"--{name}={value}" for name, value in given.items() if value]
     if before is not None and 1 < before <= await parts.log.head():

@@ -96,7 +96,7 @@ def _spent(every: Sequence[tuple[Spending, float, float]] | str) -> Section:
         "Budgets",
         rows,
         "name calls_today today this_month paused",
-        about=about if rows else "No paid service was asked yet.",
+        about=about if rows else "Nothing was spent today or this month.",
     )
 
 
