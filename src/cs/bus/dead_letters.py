@@ -4,7 +4,6 @@ The console shows them until they are handled.
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -16,7 +15,7 @@ from cs.bus.port import Bus, BusStuck, BusUnavailable, Record, Subscription
 from cs.bus.topics import DEAD_LETTERS, RETENTION, UNREADABLE
 from cs.domain.cause import raised_at
 from cs.domain.service import is_handled
-from cs.domain.stages.limits import BeyondLimits
+from cs.domain.stages.limits import LOOKUP, BeyondLimits
 from cs.runtime.coordination import leaf_errors
 
 log = get_logger()
@@ -29,8 +28,6 @@ MOST, MOST_BYTES = 1_000, 64 * 1024 * 1024
 PRUNE_S = 60.0
 #: Wait before the next try on a bus that turns us away.
 RETRY_S = 5.0
-
-_LOOKUP = re.compile(r"brand-\w{1,64}\.\d{1,10}(-\w{1,64})?", re.ASCII)
 
 
 async def dead_letter(bus: Bus, record: Record, error: Exception) -> None:
@@ -101,7 +98,7 @@ def _lookup(record: Record) -> str | None:
         said = msgspec.json.decode(record.value, type=_About).lookup
     except UNREADABLE:
         return None
-    return said if _LOOKUP.fullmatch(said) else None
+    return said if LOOKUP.admits(said) else None
 
 
 class DeadLetterBox:
