@@ -173,7 +173,7 @@ class Lifetime:
         self.erased.add(name)
 
     async def age_out(self) -> None:
-        """Forget the people whom the run that ended last found; they may be found again."""
+        """Forget the people of the run that ended last; they may be found again."""
         last = (await self.stores.events(LookupFinished))[-1]
         await self.stores.erasure.age_out([last.lookup])
 

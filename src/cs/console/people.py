@@ -34,7 +34,7 @@ _ACTIONS = (
 
 
 async def show_people(parts: Parts, request: Request, session: Session) -> View:
-    """Offer to export or erase a person, and show whom that was done for, without names."""
+    """Offer to export or erase a person, and list past requests without names."""
     found, more = await parts.newest(
         Where(prefixes=frozenset({"person-"})), position_of(request)
     )

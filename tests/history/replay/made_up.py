@@ -135,7 +135,7 @@ def searches_of(run: AcmeRun, looked: Looked) -> list[AnyEvent]:
 
 
 def read(person: str, domain: str, reply: str) -> CheckedPerson:
-    """Return what verification makes of *person*, whom a server answered with *reply*."""
+    """Return the checked *person* after a mail server has answered *reply*."""
     yes = REPLIES[reply]
     found = checked(person, Verdict.DELIVERABLE if yes else Verdict.UNDELIVERABLE, at=domain)
     (evidence,) = found.evidence

@@ -87,7 +87,7 @@ def knows_jo(refusal: str) -> Answer:
 
 
 def after(most: int, reply: Reply) -> Answer:
-    """Answer *reply* to whoever is not among the first *most* of a session."""
+    """Answer *reply* to every recipient of a session after the first *most*."""
 
     def answer(rcpt: Rcpt) -> Reply:
         return reply if rcpt.in_session > most else people("jo")(rcpt)
