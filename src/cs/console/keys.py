@@ -34,7 +34,7 @@ from cs.history.pages import Page, Section, facts, table
 from cs.runtime.durations import in_words
 
 #: Days of use that a forecast is made from.
-FORECAST_DAYS = 30
+FORECAST_DAYS = 90
 #: Units that one grant may add or take away.
 MOST = 1_000_000_000
 
@@ -136,7 +136,11 @@ def _figures(key: Key, days: Mapping[datetime, tuple[int, int]], now: datetime) 
     begun = min(days, default=now)
     length = max((now - begun) / timedelta(days=1), 1.0)
     a_day = charged / length
-    lasts = in_words(remaining / a_day * 86_400) if a_day else "not used lately"
+    lasts = (
+        in_words(remaining / a_day * 86_400)
+        if a_day
+        else f"nothing charged in {FORECAST_DAYS} days"
+    )
     return Section(
         heading="Quota",
         facts=facts(
@@ -145,7 +149,7 @@ def _figures(key: Key, days: Mapping[datetime, tuple[int, int]], now: datetime) 
                 "used": key.used,
                 "remaining": remaining,
                 "running": key.reserved,
-                "charged a day": f"{a_day:.1f}",
+                "charged a day": f"{a_day:.2f}",
                 "runs out in": lasts if remaining > 0 else "it has run out",
                 "this minute": _window(minute_window(key, now)),
                 "this day": _window(day_window(key, now)),
