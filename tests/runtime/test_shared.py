@@ -16,17 +16,18 @@ class Values:
 
     def __init__(self) -> None:
         self.reads = list[asyncio.Future[int]]()
+        self._began = asyncio.Event()
 
     async def read(self) -> int:
         self.reads.append(asyncio.get_running_loop().create_future())
+        self._began.set()
         return await self.reads[-1]
 
     async def begun(self, count: int) -> None:
         async with asyncio.timeout(10):
-            there = len(self.reads)
-            while there < count:
-                await asyncio.sleep(0)
-                there = len(self.reads)
+            while len(self.reads) < count:
+                self._began.clear()
+                await self._began.wait()
 
 
 async def test_a_read_that_takes_long_is_the_only_one() -> None:
