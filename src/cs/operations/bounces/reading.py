@@ -102,6 +102,16 @@ Row = Bounce | Unproven | str | None
 Sent = AbstractSet[bytes]
 
 
+class _Posted(msgspec.Struct):
+    """A body that names its list."""
+
+    bounces: list[msgspec.Raw]
+
+
+#: Rows are decoded one by one, since a body can hold far more of them than are read.
+_POSTED = msgspec.json.Decoder(list[msgspec.Raw] | _Posted)
+
+
 class BounceFile(NamedTuple):
     """The bounces in a file, read once and never held.
 
@@ -214,21 +224,20 @@ def rows_in(body: bytes, now: datetime) -> Iterator[Row]:
         ValueError: It is none of these.
     """
     try:
-        items = msgspec.json.decode(body)
+        posted = _POSTED.decode(body)
+        for item in posted.bounces if isinstance(posted, _Posted) else posted:
+            row = msgspec.json.decode(item)
+            if isinstance(row, dict):
+                names = columns_of(islice(row, _MOST_COLUMNS), _WORDS["columns"])
+                yield _read(row, now, names)
+            else:
+                yield "it is no JSON object"
+    except msgspec.ValidationError:
+        raise ValueError("it is no JSON array of objects") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"it is no JSON: {error}") from error
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if isinstance(items, dict):
-        items = items.get("bounces")
-    if not isinstance(items, list):
-        raise ValueError("it is no JSON array of objects")  # noqa: TRY004
-    for item in items:
-        if isinstance(item, dict):
-            names = columns_of(islice(item, _MOST_COLUMNS), _WORDS["columns"])
-            yield _read(item, now, names)
-        else:
-            yield "it is no JSON object"
 
 
 def _read(cells: Mapping[str, Any] | str, now: datetime, columns: Mapping[str, str]) -> Row:
