@@ -30,7 +30,7 @@ from cs.keystore.port import KeyStore
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys
-from cs.paid_calls.budgets import Budgets, account_away
+from cs.paid_calls.budgets import NO_TOTAL, Budgets, TotalCaps, account_away
 from cs.paid_calls.register import CallRegister
 from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.postgres.heartbeats import PostgresHeartbeats
@@ -242,11 +242,13 @@ def calls_in(place: Place | None, key: bytes = KEY, lock_timeout_s: int = 10) ->
     return shared_calls(place, key)
 
 
-def budgets_in(place: Place | None, lock_timeout_s: int = 10) -> Budgets:
+def budgets_in(
+    place: Place | None, lock_timeout_s: int = 10, caps: TotalCaps = NO_TOTAL
+) -> Budgets:
     if isinstance(place, Path | None):
-        budgets = Budgets.in_file(place and place / "spending.db")
+        budgets = Budgets.in_file(place and place / "spending.db", caps)
         return _in_sqlite(budgets, place, lock_timeout_s)
-    return Budgets(PostgresDatabase(place, account_away))
+    return Budgets(PostgresDatabase(place, account_away), caps)
 
 
 def heartbeats_in(place: Pool | None) -> Heartbeats:

@@ -23,6 +23,7 @@ from cs.paid_calls.budgets import (
     ServiceLimits,
     ServicePaused,
     Spending,
+    TotalCaps,
     decide,
 )
 from cs.paid_calls.errors import CallsUnavailable
@@ -153,6 +154,29 @@ async def test_processes_on_one_account_keep_one_cap_and_one_bucket(place: Place
     assert sum(isinstance(each, OverCap) for each in found) == 9
     delays = sorted(each.delay_s for each in slots if isinstance(each, Reservation))
     assert [round(delay / 10) for delay in delays] == list(range(8))
+
+
+async def test_the_last_dollar_of_all_services_is_spent_once_over_all_nodes(
+    place: Place,
+) -> None:
+    caps = TotalCaps(micros_per_day=100)
+    async with budgets_in(place, caps=caps) as one, budgets_in(place, caps=caps) as two:
+        found = await asyncio.gather(
+            *(reserve((one, two)[n % 2], f"service-{n}", FREE, 30) for n in range(12))
+        )
+        first = next(each for each in found if isinstance(each, Reservation))
+        free = await reserve(one, "free", FREE, 0)
+        await two.settle(first, 20)
+        again = [await reserve(one, "acme", FREE, micros) for micros in (21, 20)]
+        over = await reserve(two, "free", FREE, 1)
+
+    refused = [each for each in found if isinstance(each, OverCap)]
+    assert (len(refused), len(found) - len(refused)) == (9, 3)
+    assert {(each.cap, each.in_all) for each in refused} == {("day", True)}
+    assert isinstance(free, Reservation), "what costs nothing goes on"
+    assert [type(each) for each in again] == [OverCap, Reservation]
+    assert isinstance(over, OverCap)
+    assert (over.spent_micros, over.in_all) == (100, True)
 
 
 async def test_nothing_is_made_before_something_is_reserved(file: Path) -> None:

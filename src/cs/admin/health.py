@@ -15,10 +15,14 @@ from prometheus_client import Counter
 from structlog import get_logger
 
 from cs.domain.messages import STANDS_STILL
+from cs.domain.source_cost import MICROS
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, SealedEvent
 from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.metrics.metrics import Metrics
+from cs.paid_calls.budgets import NO_TOTAL, Budgets
+from cs.paid_calls.errors import CallsUnavailable
+from cs.paid_calls.forecast import read_forecast
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.projections.following import Follower
 from cs.runtime.clock import Clock
@@ -53,6 +57,7 @@ class Readiness:
         set_aside: Damaged streams.
         outcomes: Counts forged outcomes.
         insecure: Hosts whose identity is not checked, by setting.
+        budgets: The account of paid services, of a role that asks them.
         metrics: The figures of this process.
     """
 
@@ -67,6 +72,7 @@ class Readiness:
     set_aside: DamagedStreams | None = None
     outcomes: "OutcomeRecorder | None" = None
     insecure: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    budgets: Budgets | None = None
     metrics: Metrics = field(default_factory=Metrics)
     _from_future: bool = False
 
@@ -138,12 +144,16 @@ class Readiness:
     async def page(self, accept: str) -> tuple[bytes, str]:
         """Return the metrics as they are now, and their media type, by the header *accept*."""
         self.metrics.not_measured.clear()
-        parts = {"health": self._measure_health, "followers": self._measure_followers}
+        parts = {
+            "health": self._measure_health,
+            "followers": self._measure_followers,
+            "spending": self._measure_spending,
+        }
         for part, measure in parts.items():
             try:
                 async with asyncio.timeout(WITHIN_S):
                     await measure()
-            except (TimeoutError, LogUnavailable):
+            except (TimeoutError, LogUnavailable, CallsUnavailable):
                 self.metrics.not_measured.of(part).set(1)
         return self.metrics.page(accept)
 
@@ -192,6 +202,19 @@ class Readiness:
             rows = await self.events.stored(done, 1) if done < head else ()
             age_s = (self.clock.now() - _at(rows[0])).total_seconds() if rows else 0.0
             metrics.follower_lag_seconds.of(follower).set(max(0.0, age_s))
+
+    async def _measure_spending(self) -> None:
+        """Show the caps of all paid services together, and what is left of each."""
+        if self.budgets is None or self.budgets.caps == NO_TOTAL:
+            return
+        found = await read_forecast(self.budgets)
+        for period, cap, spent in (
+            ("day", self.budgets.caps.micros_per_day, found.usd_today if found else 0.0),
+            ("month", self.budgets.caps.micros_per_month, found.usd_this_month if found else 0),
+        ):
+            if cap is not None:
+                self.metrics.spending_total_cap.of(period).set(cap / MICROS)
+                self.metrics.spending_total_left.of(period).set(max(cap / MICROS - spent, 0.0))
 
 
 def _count(counter: Counter, value: int) -> None:

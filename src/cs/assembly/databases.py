@@ -14,6 +14,7 @@ import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.domain.service import World
+from cs.paid_calls.budgets import Budgets, account_away
 from cs.paid_calls.register import CallRegister, calls_away
 from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.pool import Pool, check_address, connected, open_pool
@@ -82,6 +83,11 @@ def shared_calls(pool: Pool, key: bytes | None = None) -> CallRegister:
     Without *key* it can only erase calls and say which are remembered.
     """
     return CallRegister(PostgresDatabase(pool, calls_away), lambda: key or b"")
+
+
+def shared_budgets(pool: Pool, settings: Settings) -> Budgets:
+    """Return the account of paid services behind *pool*, to the stages' database."""
+    return Budgets(PostgresDatabase(pool, account_away), settings.spending_caps)
 
 
 def required(value: str | None, setting: str) -> str:

@@ -36,6 +36,7 @@ from cs.eventlog.follow import VersionGate
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
+from cs.paid_calls.budgets import Budgets
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.misconfiguration import Misconfiguration
@@ -92,6 +93,7 @@ async def run_service(
     misconfiguration: Misconfiguration | None = None,
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
     directory: PeopleDirectory | None = None,
+    budgets: Budgets | None = None,
     metrics: Metrics | None = None,
     rest_s: float = 0.0,
     world: World | None = None,
@@ -146,6 +148,7 @@ async def run_service(
         set_aside=streams.set_aside,
         outcomes=manager.recorder,
         insecure={} if world is None else insecure_console(settings, world),
+        budgets=budgets,
         metrics=metrics,
     )
     console: Sequence[BaseRoute] = ()
@@ -160,6 +163,7 @@ async def run_service(
             ready=ready,
             activity=activity,
             dead_letters=dead_letters,
+            budgets=budgets,
         )
     receipts = Receipts(await keys.secret(SHARED))
     async with asyncio.TaskGroup() as tasks:
@@ -219,6 +223,8 @@ async def run_embedded(
     world: World,
     clock: Clock | None = None,
     metrics: Metrics | None = None,
+    *,
+    budgets: Budgets | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run the whole service in this process on the settings' data folder.
 
@@ -228,6 +234,7 @@ async def run_embedded(
         world: Which the data must belong to; new data is tied to it.
         clock: The machine's if ``None``.
         metrics: Where all of it is counted.
+        budgets: The account of paid services, to be shown.
 
     Raises:
         BadSettings: One is for a sandbox, and *world* is live.
@@ -262,6 +269,7 @@ async def run_embedded(
                 misconfiguration=plugins.misconfiguration,
                 forget_calls=calls.erase,
                 directory=directory,
+                budgets=budgets,
                 metrics=metrics,
                 rest_s=REST_S,
                 world=world,

@@ -41,6 +41,7 @@ from cs.assembly.databases import (
     keep_time,
     open_shared_time,
     open_stages_pool,
+    shared_budgets,
     shared_calls,
 )
 from cs.assembly.postgres_stores import SharedStores, open_shared_stores
@@ -64,14 +65,12 @@ from cs.eventlog.port import NOBODY
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
-from cs.paid_calls.budgets import Budgets, account_away
 from cs.pipeline.feed import feed
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import LearnedFigures, relay
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import Pool
-from cs.postgres.sql import PostgresDatabase
 from cs.projections.builds import version_of
 from cs.projections.catalogue import projections
 from cs.projections.event_counts import EventCounts
@@ -204,7 +203,7 @@ async def run_console(settings: Settings, world: World) -> AsyncIterator[Running
         insecure = {**parts.insecure, **insecure_console(settings, world)}
         budgets = None
         if settings.stages_postgres is not None and parts.stages_pool is not None:
-            budgets = Budgets(PostgresDatabase(parts.stages_pool, account_away))
+            budgets = shared_budgets(parts.stages_pool, settings)
         ready = parts.readiness(views=views, insecure=insecure)
         console = await build_console(
             settings,

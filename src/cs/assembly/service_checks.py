@@ -8,7 +8,7 @@ import msgspec
 from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, how_to_set_up, open_plugins
 from cs.domain.service import World
-from cs.paid_calls.budgets import Budgets, account_away
+from cs.paid_calls.budgets import Budgets
 from cs.paid_calls.service import (
     NOT_CHECKED,
     NOT_CONFIGURED,
@@ -96,11 +96,11 @@ async def open_budgets(settings: Settings, world: World = "live") -> AsyncIterat
     """
     if settings.stages_postgres is not None:
         # A service in one process starts without what only databases need.
-        from cs.assembly.databases import pool_of  # noqa: PLC0415
-        from cs.postgres.sql import PostgresDatabase  # noqa: PLC0415
+        from cs.assembly.databases import pool_of, shared_budgets  # noqa: PLC0415
 
         async with pool_of(settings, "stages_postgres", "command", world) as pool:
-            yield Budgets(PostgresDatabase(pool, account_away))
+            yield shared_budgets(pool, settings)
         return
-    async with Budgets.in_file(settings.data_dir / SPENDING_FILE) as budgets:
+    file = settings.data_dir / SPENDING_FILE
+    async with Budgets.in_file(file, settings.spending_caps) as budgets:
         yield budgets

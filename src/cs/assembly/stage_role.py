@@ -9,6 +9,7 @@ from cs.assembly.databases import (
     open_shared_time,
     open_stages_pool,
     read_key,
+    shared_budgets,
     shared_calls,
 )
 from cs.assembly.people_directory import kept_directory
@@ -22,11 +23,9 @@ from cs.domain.service import World
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.metrics.metrics import Metrics
-from cs.paid_calls.budgets import Budgets, account_away
 from cs.paid_calls.register import PaidCalls, forget_expired_calls
 from cs.pipeline.runner import Runner
 from cs.postgres.clock import DatabaseTime
-from cs.postgres.sql import PostgresDatabase
 from cs.settings import Settings
 
 
@@ -58,12 +57,13 @@ async def run_stage(
             await stack.enter_async_context(
                 kept_directory(directory, settings, shared_time.clock)
             )
+        budgets = shared_budgets(pool, settings)
         plugins = await stack.enter_async_context(
             open_plugins(
                 settings,
                 shared_time.clock,
                 PaidCalls(calls, metrics=metrics),
-                budgets=Budgets(PostgresDatabase(pool, account_away)),
+                budgets=budgets,
                 directory=directory,
                 world=world,
                 metrics=metrics,
@@ -89,6 +89,7 @@ async def run_stage(
                 bus=bus.measure,
                 misconfiguration=misconfiguration,
                 insecure=insecure,
+                budgets=budgets,
                 metrics=metrics,
             )
             yield RunningRole(ready)

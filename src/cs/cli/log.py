@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from msgspec.structs import asdict
 
 from cs.assembly.operator_command import CommandContext
+from cs.assembly.service_checks import open_budgets
 from cs.cli.choosing import Last, Since, newest
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.operator import act_words
@@ -19,6 +20,9 @@ from cs.eventlog.damage import read_past
 from cs.eventlog.port import EventLog, NewerEvent, RecordedEvent
 from cs.history.service_state import RecentRuns, ServiceState, read_state
 from cs.keystore.lost import LostValue, Why
+from cs.paid_calls.errors import CallsUnavailable
+from cs.paid_calls.forecast import PACE_DAYS, Forecast, read_forecast
+from cs.projections.searches import instant
 from cs.settings import Settings
 
 app = App(
@@ -186,12 +190,48 @@ async def status(at: Invocation) -> Output:
     found = await read_state(data.log, data.keys, data.views, data.streams, data.clock)
     admin = _admin(at.settings())
     health = await _health(admin)
-    text: list[str | Table] = [*facts(_lines(found, health, admin))]
+    spending = await _spending(at.settings(), found.world)
+    about_money = spending if isinstance(spending, str) else _spending_words(spending)
+    text: list[str | Table] = [
+        *facts([*_lines(found, health, admin), ("spending", about_money)])
+    ]
     for kind, every in (("source", found.sources), ("verifier", found.verifiers)):
         text += [_ends(kind, every)] if every else []
     if found.failures:
         text += ["last failures:", Table.of(found.failures, "at outcome why lookup", "why")]
-    return Output([{**msgspec.to_builtins(found), "health": health}], text)
+    money = None if isinstance(spending, str) else msgspec.to_builtins(spending)
+    return Output([{**msgspec.to_builtins(found), "health": health, "spending": money}], text)
+
+
+async def _spending(chosen: Settings, world: str | None) -> Forecast | str | None:
+    """Return how spending goes on, ``None`` if nothing was spent, or why it is not known."""
+    if chosen.postgres is not None and chosen.stages_postgres is None:
+        return "not known: stages_postgres is not set"
+    try:
+        async with open_budgets(chosen, "sandbox" if world == "sandbox" else "live") as budgets:
+            return await read_forecast(budgets)
+    except CallsUnavailable as error:
+        return f"not known: {error}"
+
+
+def _spending_words(found: Forecast | None) -> str:
+    if found is None:
+        return "no paid service was asked yet"
+    caps = {"day": found.usd_per_day, "month": found.usd_per_month}
+    named = " and ".join(
+        f"${cap:g} a {period}" for period, cap in caps.items() if cap is not None
+    )
+    words = (
+        f"${found.usd_today:.2f} today, ${found.usd_this_month:.2f} this month; at "
+        f"${found.usd_a_day:.2f} a day, the mean of the last {PACE_DAYS} days, "
+        f"${found.usd_at_month_end:.2f} at its end; "
+    )
+    if not named:
+        return f"{words}no cap in all (usd_per_day, usd_per_month)"
+    if found.cap_reached_at is None:
+        return f"{words}caps {named}: not reached at this pace"
+    when = f"usd_per_{found.cap_reached} is reached at {instant(found.cap_reached_at)}"
+    return f"{words}caps {named}: {when}"
 
 
 def _admin(chosen: Settings) -> str:

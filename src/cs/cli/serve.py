@@ -135,7 +135,9 @@ async def _run(
                 metrics=metrics,
             )
         )
-        service = await opened(run_embedded(chosen, plugins, world, clock, metrics))
+        service = await opened(
+            run_embedded(chosen, plugins, world, clock, metrics, budgets=budgets)
+        )
         if enter is None:
             lines = setup_lines(chosen, plugins, await status_if_readable(directory))
         else:

@@ -263,6 +263,16 @@ class Metrics:
         "Questions that cost money: `made` were sent, and may be charged unless `not_charged`.",
         *("provider", "result"),
     )
+    spending_total_cap: Family[Gauge] = gauge(
+        "cs_spending_total_cap_usd",
+        "The most that all paid services together may cost in a `day` or `month` of UTC.",
+        "period",
+    )
+    spending_total_left: Family[Gauge] = gauge(
+        "cs_spending_total_left_usd",
+        "US dollars left of `cs_spending_total_cap_usd`, calls under way at their most.",
+        "period",
+    )
     misconfigured: Family[Gauge] = gauge(
         "cs_misconfigured",
         "Settings and plug-ins that do not work until they are changed.",

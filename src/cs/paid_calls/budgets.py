@@ -9,9 +9,12 @@ Before a call its highest price is reserved, durably; afterwards it is settled w
 charged.  A worker that dies in between leaves the reserve as spent: the caps err on the side
 of not asking, as paid calls do (docs/decisions/0012-a-paid-call-is-made-once.md).  A database
 that is away allows no request.
+
+Beside the caps of each service there may be one of all services together.  It is checked in
+the same transaction, under a lock that every reservation then takes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Literal, Self
@@ -37,6 +40,22 @@ class ServiceLimits(msgspec.Struct, frozen=True, kw_only=True):
     burst: int = 1
     micros_per_day: int | None = None
     micros_per_month: int | None = None
+
+
+class TotalCaps(msgspec.Struct, frozen=True, kw_only=True):
+    """The most that all services together may cost, by days and months of UTC.
+
+    Attributes:
+        micros_per_day: ``None`` for no cap.
+        micros_per_month: The same.
+    """
+
+    micros_per_day: int | None = None
+    micros_per_month: int | None = None
+
+
+#: Each service has its own caps, and there is none for all of them.
+NO_TOTAL = TotalCaps()
 
 
 class Reservation(msgspec.Struct, frozen=True):
@@ -70,11 +89,16 @@ class ServicePaused(msgspec.Struct, frozen=True):
 
 
 class OverCap(msgspec.Struct, frozen=True):
-    """The call could cost more than is left of a cap; *left_s* until the period ends."""
+    """The call could cost more than is left of a cap; *left_s* until the period ends.
+
+    Attributes:
+        in_all: It is the cap of all services together.
+    """
 
     cap: Literal["day", "month"]
     spent_micros: int
     left_s: float
+    in_all: bool = False
 
 
 ReserveResult = Reservation | BucketEmpty | ServicePaused | OverCap
@@ -124,7 +148,13 @@ class ReserveRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(
-    state: BudgetState, asked: ReserveRequest, now: float, spent: tuple[int, int]
+    state: BudgetState,
+    asked: ReserveRequest,
+    now: float,
+    spent: tuple[int, int],
+    *,
+    caps: TotalCaps = NO_TOTAL,
+    spent_in_all: tuple[int, int] = (0, 0),
 ) -> tuple[BudgetState, ReserveResult]:
     """Return the new state of the service, and the answer to *asked*.
 
@@ -133,6 +163,8 @@ def decide(
         asked: The request.
         now: Seconds since 1970.
         spent: Micros today, and this month.
+        caps: Of all services together; they do not stop what is free.
+        spent_in_all: As *spent*, of all services together.
 
     >>> limits = ServiceLimits(calls_per_s=1.0, micros_per_day=10)
     >>> once = ReserveRequest(service="acme", limits=limits, micros=7)
@@ -146,16 +178,12 @@ def decide(
     if pause_s > 0 and not asked.through_pause:
         return state, ServicePaused(pause_s, state.paused_why)
     day, limits = _day_of(now), asked.limits
-    next_month = (day.replace(day=1) + timedelta(days=31)).replace(day=1)
-    spent_today, spent_this_month = spent
-    caps: tuple[tuple[Literal["day", "month"], int | None, int, date], ...] = (
-        ("month", limits.micros_per_month, spent_this_month, next_month),
-        ("day", limits.micros_per_day, spent_today, day + timedelta(days=1)),
-    )
-    for name, cap, so_far, ends in caps:
-        if cap is not None and so_far + asked.micros > cap:
-            ends_at = datetime(ends.year, ends.month, ends.day, tzinfo=UTC).timestamp()
-            return state, OverCap(name, so_far, ends_at - now)
+    over = _over_cap(limits, spent, asked.micros, now)
+    if over is None and asked.micros:
+        over = _over_cap(caps, spent_in_all, asked.micros, now)
+        over = None if over is None else msgspec.structs.replace(over, in_all=True)
+    if over is not None:
+        return state, over
     interval_s = 1 / limits.calls_per_s
     full_at = max(state.full_at, now) + interval_s
     wait_s = max(full_at - now - limits.burst * interval_s, 0.0)
@@ -165,22 +193,56 @@ def decide(
     return msgspec.structs.replace(state, full_at=full_at), reserved
 
 
+def _over_cap(
+    caps: ServiceLimits | TotalCaps, spent: tuple[int, int], micros: int, now: float
+) -> OverCap | None:
+    """Return the cap that does not allow *micros* more, the one of the month first."""
+    spent_today, spent_this_month = spent
+    tomorrow, next_month = period_ends(now)
+    periods: tuple[tuple[Literal["day", "month"], int | None, int, datetime], ...] = (
+        ("month", caps.micros_per_month, spent_this_month, next_month),
+        ("day", caps.micros_per_day, spent_today, tomorrow),
+    )
+    for name, cap, so_far, ends in periods:
+        if cap is not None and so_far + micros > cap:
+            return OverCap(name, so_far, ends.timestamp() - now)
+    return None
+
+
 def _day_of(now: float) -> date:
     return datetime.fromtimestamp(now, UTC).date()
 
 
-class Budgets:
-    """The budgets in *database*.  Every method may raise `CallsUnavailable`."""
+def midnight(day: date) -> datetime:
+    """Return when *day* begins in UTC."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
-    def __init__(self, database: Database) -> None:
+
+def period_ends(now: float) -> tuple[datetime, datetime]:
+    """Return when the day of UTC ends, and the month."""
+    day = _day_of(now)
+    next_month = (day.replace(day=1) + timedelta(days=31)).replace(day=1)
+    return midnight(day + timedelta(days=1)), midnight(next_month)
+
+
+class Budgets:
+    """The budgets in *database*.  Every method may raise `CallsUnavailable`.
+
+    Attributes:
+        caps: Those of all services together; every process has to be given the same.
+    """
+
+    def __init__(self, database: Database, caps: TotalCaps = NO_TOTAL) -> None:
         self._database = database
+        self.caps = caps
 
     @classmethod
-    def in_file(cls, path: Path | None) -> Self:
+    def in_file(cls, path: Path | None, caps: TotalCaps = NO_TOTAL) -> Self:
         """Return budgets in a SQLite file, made when something is first reserved.
 
         Args:
             path: The file; its folder is made too.  In memory without one.
+            caps: As of the class.
         """
         return cls(
             SqliteDatabase(
@@ -189,7 +251,8 @@ class Budgets:
                 thread="budgets",
                 make_folder=True,
                 unavailable=account_away,
-            )
+            ),
+            caps,
         )
 
     async def __aenter__(self) -> Self:
@@ -204,8 +267,16 @@ class Budgets:
         def reserve() -> Work[ReserveResult]:
             state, now = yield from _locked(asked.service)
             day = _day_of(now)
-            ((*spent,),) = yield _SPENT, asked.service, day.replace(day=1), day
-            after, result = decide(state, asked, now, (spent[0], spent[1]))
+            ((today, this_month),) = yield _SPENT, asked.service, day.replace(day=1), day
+            in_all = (0, 0)
+            if self.caps != NO_TOTAL:
+                yield (_LOCK_TOTAL,)  # after the service's row, always: no two wait in a circle
+                ((*sums,),) = yield _SPENT_IN_ALL, day.replace(day=1), day
+                in_all = sums[0], sums[1]
+            spent = today, this_month
+            after, result = decide(
+                state, asked, now, spent, caps=self.caps, spent_in_all=in_all
+            )
             if isinstance(result, Reservation):
                 yield _stored(asked.service, after)
                 yield _ADD, asked.service, day, 1, asked.micros
@@ -231,6 +302,21 @@ class Budgets:
     async def resume(self, service: str) -> None:
         """End the pause of *service*: it answers again."""
         await self._database.fetch(_RESUME, service)
+
+    async def by_day(self, days: int) -> tuple[float, Mapping[date, int]]:
+        """Return the time, and the micros of all services by day of UTC that has any.
+
+        Of this month, and of the last *days* days; seconds since 1970, 0 if nothing was ever
+        reserved.
+        """
+        found = await self._database.fetch(NOW)
+        if not found:
+            return 0.0, {}
+        ((now,),) = found
+        today = _day_of(now)
+        first = min(today.replace(day=1), today - timedelta(days=days - 1))
+        rows = await self._database.fetch(_SPENT_BY_DAY, first, today)
+        return now, {date.fromisoformat(str(day)): int(micros) for day, micros in rows}
 
     async def spending(self) -> Sequence[Spending]:
         """Return every service that was ever asked, by name."""
@@ -271,7 +357,7 @@ def _stored(service: str, state: BudgetState) -> tuple[object, ...]:
 
 class _Unlimited(Budgets):
     def __init__(self) -> None:
-        pass
+        self.caps = NO_TOTAL
 
     async def reserve(self, asked: ReserveRequest) -> ReserveResult:
         return Reservation(asked.service, date.min, asked.micros)
@@ -284,6 +370,10 @@ class _Unlimited(Budgets):
 
     async def resume(self, service: str) -> None:
         pass
+
+    async def by_day(self, days: int) -> tuple[float, Mapping[date, int]]:
+        del days
+        return 0.0, {}
 
     async def spending(self) -> Sequence[Spending]:
         return ()
@@ -321,6 +411,15 @@ _SPENT = """
 SELECT CAST(coalesce(sum(micros) FILTER (WHERE day = $3), 0) AS bigint),
        CAST(coalesce(sum(micros), 0) AS bigint)
 FROM spending WHERE service = $1 AND day BETWEEN $2 AND $3
+"""
+_LOCK_TOTAL = f"SELECT pg_advisory_xact_lock({0x63735370})"
+_SPENT_IN_ALL = """
+SELECT CAST(coalesce(sum(micros) FILTER (WHERE day = $2), 0) AS bigint),
+       CAST(coalesce(sum(micros), 0) AS bigint)
+FROM spending WHERE day BETWEEN $1 AND $2
+"""
+_SPENT_BY_DAY = """
+SELECT day, CAST(sum(micros) AS bigint) FROM spending WHERE day BETWEEN $1 AND $2 GROUP BY day
 """
 _SPENDING = """
 SELECT s.service, s.paused_until, s.paused_why,

@@ -366,9 +366,10 @@ class PaidService:
             case ServicePaused(left_s=left_s, why=kind):
                 why = f"{self.name} is left alone for {left_s:.0f} s: {kind}"
                 raise NotSentProblem(ProblemKind(kind), why, left_s)
-            case OverCap(cap=cap, spent_micros=spent, left_s=left_s):
+            case OverCap(cap=cap, spent_micros=spent, left_s=left_s, in_all=in_all):
+                whose = "all services together" if in_all else self.name
                 why = (
-                    f"usd_per_{cap} of {self.name} does not allow another call: "
+                    f"usd_per_{cap} of {whose} does not allow another call: "
                     f"${spent / MICROS:.2f} are spent"
                 )
                 raise NotSentProblem(ProblemKind.OVER_CAP, why, left_s)

@@ -8,6 +8,8 @@ from msgspec import Meta
 
 from cs.bus.kafka.settings import SaslMechanism
 from cs.domain.operator_actions import ACCOUNT
+from cs.domain.source_cost import micros_of
+from cs.paid_calls.budgets import TotalCaps
 from cs.plugins.declared_settings import SECRET, fields
 from cs.plugins.plugin_settings import AllPluginSettings, SettingValues
 from cs.settings import forms
@@ -85,6 +87,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verifier_order: tuple[str, ...] = ()  # asked first, in this order
     paid_per_person: Annotated[int, Meta(ge=0, le=100)] = 4  # questions to paid verifiers
     paid_per_search: Annotated[int, Meta(ge=0, le=10_000)] = 30
+    # Spent on all paid services together; each has caps of its own as well.
+    usd_per_day: Annotated[float, Meta(ge=0, le=1e9)] | None = None
+    usd_per_month: Annotated[float, Meta(ge=0, le=1e9)] | None = None
     foreign_verifiers: tuple[str, ...] = ()  # that a stage of another make asks
     stages: tuple[str, ...] = ()  # whose work an installed plug-in does, instead of ours
     contact: str | None = None  # in our User-Agent: who runs this service
@@ -123,6 +128,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # What plug-ins were given; what they take, they say themselves.
     plugins: AllPluginSettings = AllPluginSettings()
+
+    @property
+    def spending_caps(self) -> TotalCaps:
+        day, month = self.usd_per_day, self.usd_per_month
+        return TotalCaps(
+            micros_per_day=None if day is None else micros_of(day),
+            micros_per_month=None if month is None else micros_of(month),
+        )
 
     def shown(self) -> dict[str, Any]:
         """Return the settings for people: of plug-ins under full names, secrets hidden."""
