@@ -1,5 +1,6 @@
 """``/metrics`` of a whole service, in memory: what it did is what is shown."""
 
+import time
 from pathlib import Path
 
 import httpx
@@ -85,3 +86,21 @@ def test_what_a_service_did_is_what_is_shown_and_no_name(tmp_path: Path) -> None
     assert [each for each in names if each.lower() in with_exemplars] == []
     assert contact["last_name"].lower() not in with_exemplars
     assert "request" in with_exemplars, "exemplars name calls"
+
+
+def test_what_an_operator_looks_after_is_shown(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as service:
+        with service.client(service.new_key(10)) as client:
+            client.post("/contacts", json={"brand": "Veltrana", "wait": True})
+        before = Shown(metrics(service).text)
+        began = time.time()
+        service.command("backup", str(tmp_path / "backup"))
+        shown = Shown(metrics(service).text)
+
+    assert before("cs_backup_timestamp_seconds") == before("cs_not_measured") == 0
+    assert shown("cs_backup_timestamp_seconds") > began - 1
+    assert shown("cs_key_file_timestamp_seconds", setting="master_key_file") > began - 600
+    assert 0 < shown("cs_disk_free_bytes") <= shown("cs_disk_size_bytes")
+    assert shown("cs_database_size_bytes", database="log.db") > 0
+    answering = [s for s in shown.samples if s.name == "cs_source_answering"]
+    assert [s.labels["source"] for s in answering if not s.value] == [], "an empty directory"

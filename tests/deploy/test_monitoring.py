@@ -22,22 +22,30 @@ from harness.servers.missing import Missing
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
 RULES = MONITORING / "contact-search.rules.yaml"
+EXPECTED = MONITORING / "contact-search.expected.yaml"
 DASHBOARD = MONITORING / "grafana" / "contact-search.json"
 RUNBOOK = (Path(__file__).parents[2] / "docs" / "runbook.md").read_text()
 #: Added by Prometheus itself to what it reads.
 ITS_OWN = {"job", "instance"}
 
 
-def alerts() -> list[dict[str, Any]]:
-    groups: list[dict[str, Any]] = yaml.safe_load(RULES.read_text())["groups"]
+def rules() -> list[dict[str, Any]]:
+    """Return every alert and every rule that records."""
+    groups: list[dict[str, Any]] = []
+    for file in (RULES, EXPECTED):
+        groups += yaml.safe_load(file.read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
+def alerts() -> list[dict[str, Any]]:
+    return [rule for rule in rules() if "alert" in rule]
+
+
 def queries() -> list[str]:
-    """Return every query of the alerts and of the dashboard."""
+    """Return every query of the rules and of the dashboard."""
     panels = json.loads(DASHBOARD.read_text())["panels"]
     shown = [target["expr"] for panel in panels for target in panel.get("targets", ())]
-    return [*(rule["expr"] for rule in alerts()), *shown]
+    return [*(rule["expr"] for rule in rules()), *shown]
 
 
 def names_in(
@@ -73,6 +81,9 @@ def names_in(
 def labels() -> dict[str, set[str]]:
     """The labels of every sample that a page can have, by its name."""
     found: dict[str, set[str]] = {"up": set()}
+    for rule in rules():  # whose own labels are given; those of its query are checked there
+        if "record" in rule:
+            found.setdefault(rule["record"], set()).update(rule.get("labels", ()))
     for family in text_string_to_metric_families(full_page()):
         for sample in family.samples:
             found.setdefault(sample.name, set()).update(sample.labels)
@@ -120,6 +131,14 @@ def test_prometheus_scrapes_every_role_of_the_compose_file() -> None:
     assert set(found["names"]) == set(ROLES)
 
 
+def test_a_process_is_expected_of_every_role_of_the_compose_file() -> None:
+    records = [rule for rule in rules() if rule.get("record") == "cs:expected_processes"]
+    stages = {"brand-resolution", "contact-discovery", "ranking", "verification"}
+
+    roles = [rule["labels"]["role"] for rule in records]
+    assert sorted(roles) == sorted(f"stage {r}" if r in stages else r for r in ROLES)
+
+
 def test_only_monitoring_reaches_the_admin_ports() -> None:
     schema = json.loads((Path(__file__).parent / "compose-spec.json").read_text())
     whole = project(COMPOSE)
@@ -143,7 +162,7 @@ def test_only_monitoring_reaches_the_admin_ports() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("check", "rules", str(RULES)),
+        ("check", "rules", str(RULES), str(EXPECTED)),
         ("check", "config", str(MONITORING / "prometheus.yaml")),
         ("check", "metrics"),
     ],

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from cs.admin.health import Readiness
+from cs.metrics.metrics import Metrics
 from cs.outside.http import TrustedClient
 from cs.outside.port import Response
 from cs.paid_calls.budgets import Budgets, Reservation, Spending
@@ -57,6 +59,13 @@ class World:
     web: Web
     budgets: Budgets
     waited: list[float] = field(default_factory=list)
+    metrics: Metrics = field(default_factory=Metrics)
+
+    async def shown(self) -> dict[str, float]:
+        """Return what `/metrics` shows of money, by the end of the name and the labels."""
+        page, _ = await Readiness(metrics=self.metrics, budgets=self.budgets).page("")
+        lines = (line.rpartition(" ") for line in page.decode().splitlines())
+        return {name: float(value) for name, _, value in lines if name.startswith("cs_")}
 
     async def spent(self) -> Spending:
         (spending,) = await self.budgets.spending()
@@ -73,6 +82,7 @@ async def asking(
     answer: Answer, *, total_s: float = 5.0, judge: Judge | None = None, **given: Any
 ) -> AsyncIterator[World]:
     budgets, waited, over = budgets_in(None), list[float](), asyncio.Event()
+    metrics = Metrics()
 
     async def answered(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         if answer is silence:
@@ -92,14 +102,14 @@ async def asking(
             "acme",
             settings,
             client,
-            paid=PaidCalls(calls_in(None)),
+            paid=PaidCalls(calls_in(None), metrics=metrics),
             budgets=budgets,
             headers={"X-Api-Key": KEY},
             judge=judge,
             now=lambda: NOW,
             wait=wait,
         )
-        yield World(service, web, budgets, waited)
+        yield World(service, web, budgets, waited, metrics)
         over.set()
 
 
@@ -208,7 +218,14 @@ async def test_a_cap_is_kept_before_the_call() -> None:
         cheaper = Question(path="/find", params={"q": "Bo"}, units=2)
         with set_current_lookup("brand-a.1"):
             await world.service.ask(cheaper, NamesAnswer)
+        shown = await world.shown()
 
+    assert shown['cs_spent_usd{period="day",provider="acme"}'] == 0.05
+    assert shown['cs_spending_cap_usd{period="day",provider="acme"}'] == 0.05
+    assert shown['cs_spending_cap_usd{period="month",provider="acme"}'] == 100
+    problems = 'cs_paid_problems_total{{problem="{}",provider="acme"}}'.format
+    assert shown[problems("over-cap")] == 1
+    assert shown[problems("no-credits")] == 0, "its first one is to be an increase"
     assert found.kind is K.OVER_CAP
     assert found.why == "usd_per_day of acme does not allow another call: $0.03 are spent"
     assert found.retry_in_s is not None

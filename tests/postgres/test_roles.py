@@ -155,6 +155,31 @@ async def test_a_process_that_answers_calls_removes_starts_that_no_ceiling_needs
             pass
 
 
+@pytest.mark.usefixtures("key")
+async def test_an_api_shows_that_no_relay_leads_and_how_far_the_last_one_was(
+    settings: Settings,
+) -> None:
+    assert settings.postgres is not None
+    async with (
+        asyncio.timeout(20),
+        open_database(settings.postgres) as pool,
+        run_api(settings, "live") as role,
+    ):
+        await pool.execute("INSERT INTO leases VALUES ('driver', 'a:1', 1, 'infinity')")
+        await pool.execute("INSERT INTO leases VALUES ('relay', 'a:2', 1, '-infinity')")
+        await pool.execute("INSERT INTO checkpoints VALUES ('relay', 2, 1)")
+        lines = (await role.ready.page(""))[0].decode().splitlines()
+        head = await pool.fetchval("SELECT max(notification_id) FROM stored_events")
+
+    assert 'cs_lease_taken{lease="driver"} 1.0' in lines
+    assert 'cs_lease_taken{lease="relay"} 0.0' in lines
+    assert f'cs_follower_lag_events{{follower="relay"}} {head - 2:.1f}' in lines
+    (lag,) = (
+        each for each in lines if each.startswith("cs_follower_lag_seconds") and "relay" in each
+    )
+    assert float(lag.split()[1]) > 0
+
+
 async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

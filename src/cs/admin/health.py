@@ -24,6 +24,7 @@ from cs.paid_calls.budgets import NO_TOTAL, Budgets
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.forecast import read_forecast
 from cs.pipeline.misconfiguration import Misconfiguration
+from cs.postgres.errors import DatabaseUnavailable
 from cs.projections.following import Follower
 from cs.runtime.clock import Clock
 
@@ -38,6 +39,7 @@ log = get_logger()
 LAG = 10_000
 #: A name that no data key has, so the store is asked and no key is kept open.
 _NO_KEY = "readyz"
+_AWAY = (TimeoutError, LogUnavailable, DatabaseUnavailable, CallsUnavailable, OSError)
 #: Time limit of each measurement for ``/metrics``: Prometheus waits 10 s by default.
 WITHIN_S = 5.0
 
@@ -145,6 +147,7 @@ class Readiness:
         """Return the metrics as they are now, and their media type, by the header *accept*."""
         self.metrics.not_measured.clear()
         parts = {
+            **self.metrics.asked,
             "health": self._measure_health,
             "followers": self._measure_followers,
             "spending": self._measure_spending,
@@ -153,7 +156,7 @@ class Readiness:
             try:
                 async with asyncio.timeout(WITHIN_S):
                     await measure()
-            except (TimeoutError, LogUnavailable, CallsUnavailable):
+            except _AWAY:
                 self.metrics.not_measured.of(part).set(1)
         return self.metrics.page(accept)
 
@@ -204,8 +207,13 @@ class Readiness:
             metrics.follower_lag_seconds.of(follower).set(max(0.0, age_s))
 
     async def _measure_spending(self) -> None:
-        """Show the caps of all paid services together, and what is left of each."""
-        if self.budgets is None or self.budgets.caps == NO_TOTAL:
+        """Show what each paid service costs, and what is left of the caps of all together."""
+        if self.budgets is None:
+            return
+        for each in await self.budgets.spending():
+            self.metrics.spent.of(each.service, "day").set(each.micros_today / MICROS)
+            self.metrics.spent.of(each.service, "month").set(each.micros_this_month / MICROS)
+        if self.budgets.caps == NO_TOTAL:
             return
         found = await read_forecast(self.budgets)
         for period, cap, spent in (

@@ -26,6 +26,7 @@ from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
 from cs.assembly.process import check_world, insecure_console, measured_process
 from cs.assembly.process_manager import Stores, build_process_manager
+from cs.assembly.upkeep import measure_files
 from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
@@ -246,6 +247,7 @@ async def run_embedded(
     if unused := folder.unused_master_key:
         log.warning("two_master_keys", used=str(folder.master_key), unused=str(unused))
     metrics = metrics or Metrics()
+    measure_files(metrics, settings, folder)
     with folder.held():
         async with (
             measured_process(metrics, "serve", world),

@@ -55,6 +55,7 @@ from cs.assembly.process import (
 from cs.assembly.process_manager import build_process_manager
 from cs.assembly.settings_of_plugins import verifier_names
 from cs.assembly.shared_settings import insecure_role, kafka_settings
+from cs.assembly.upkeep import measure_files
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.checks.postgres import PostgresChecks
@@ -68,6 +69,7 @@ from cs.operations.operator import Operator
 from cs.pipeline.feed import feed
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import LearnedFigures, relay
+from cs.postgres.cluster_state import read_cluster
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import Pool
@@ -149,8 +151,36 @@ async def _open(settings: Settings, world: World, role: str) -> AsyncIterator[_P
         streams = Streams(data.log, data.snapshots, metrics)
         await Operator(streams, shared_time.clock).choose_world(world)
         await enter(measured_process(metrics, role, world))
+        measure_files(metrics, settings)
+        _measure_cluster(metrics, data.pool)
         insecure = insecure_role(settings, world)
         yield _Parts(data, streams, shared_time, stages_pool, metrics, insecure)
+
+
+def _measure_cluster(metrics: Metrics, pool: Pool) -> None:
+    """Show what the database says of the processes that lead, in each that reads it.
+
+    Where all of a role are gone, others still say so.
+    """
+    leases = {"relay": "relay", "driver": "driver", "views": _views_lease()}
+
+    async def measure() -> None:
+        found = await read_cluster(pool)
+        for label, name in leases.items():
+            lease = found.leases.get(name)
+            metrics.leases_taken.of(label).set(lease is not None and lease.taken)
+        position = metrics.follower_position
+        if not position.is_measured("relay") and "relay" in found.checkpoints:
+            position.of("relay").set(found.checkpoints["relay"])
+        metrics.database_size.of("service").set(found.bytes)
+        if found.archived_at is not None:
+            metrics.backup_at.of().set(found.archived_at.timestamp())
+
+    metrics.asked["cluster"] = measure
+
+
+def _views_lease() -> str:
+    return f"views {version_of(projections())}"
 
 
 @asynccontextmanager
@@ -339,6 +369,6 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
             with metrics.follower_position.measured(lambda: runner.position, "views"):
                 await runner.run()
 
-        leader = parts.leader(f"views {version_of(projections())}", project)
+        leader = parts.leader(_views_lease(), project)
         async with keep_time(parts.time, leader.run(), set_aside.watch()):
             yield RunningRole(parts.readiness(leader=leader))

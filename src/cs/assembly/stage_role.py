@@ -16,6 +16,7 @@ from cs.assembly.people_directory import kept_directory
 from cs.assembly.plugins import build_stage, open_plugins, unusable_settings
 from cs.assembly.process import RunningRole, check_world, measured_process, open_traces
 from cs.assembly.shared_settings import insecure_role, kafka_settings
+from cs.assembly.upkeep import measure_files
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.directory.postgres import PostgresDirectory
@@ -58,6 +59,7 @@ async def run_stage(
                 kept_directory(directory, settings, shared_time.clock)
             )
         budgets = shared_budgets(pool, settings)
+        measure_files(metrics, settings)
         plugins = await stack.enter_async_context(
             open_plugins(
                 settings,

@@ -1,5 +1,6 @@
 """``cs backup`` and ``cs restore``: a copy of the log and its keys, and its way back."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from cs.cli.command import Invocation, Output, on_data
 from cs.cli.output import Progress, warn
 from cs.projections.searches import instant
 from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import LAST_BACKUP
 from cs.settings import BadSettings, Settings
 
 Backup = Annotated[Path, Parameter(help="Folder of the backup.")]
@@ -47,6 +49,8 @@ async def backup(
     source = folder_of(_embedded(at.settings()), make=False)
     folders = backup_folders(directory, keys)
     made = await make(source, folders, SystemClock().now(), with_master_key=with_master_key)
+    with suppress(OSError):  # of an account that may only read: the backup is whole
+        (source.path / LAST_BACKUP).touch(mode=0o600)
     _warn(made)
     return Output(
         [_shown(made) | {"log": str(folders.log), "keys": str(folders.keys)}],

@@ -87,6 +87,10 @@ class Family(Generic[I]):
                 if values:
                     self._metric.remove(*values)
 
+    def is_measured(self, *values: str) -> bool:
+        """Return whether a function says the value of *values* now."""
+        return values in self._measured
+
     def collect(self) -> Iterator[Metric]:
         """Yield what there is to show."""
         if self._children:

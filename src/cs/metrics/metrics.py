@@ -7,8 +7,8 @@ topics and caches; never a key, a brand, a person or a domain.
 The texts are the `# HELP` lines of `/metrics`.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -55,9 +55,12 @@ class Metrics:
 
     Attributes:
         traces: Where the spans of a lookup go; figures and spans are made in the same places.
+        asked: Measurements to make before the page is shown, by their part in
+            `cs_not_measured`.
     """
 
     traces: Traces = NO_TRACES
+    asked: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
 
     # Calls of the API.
     call_seconds: Family[Histogram] = histogram(
@@ -273,6 +276,22 @@ class Metrics:
         "US dollars left of `cs_spending_total_cap_usd`, calls under way at their most.",
         "period",
     )
+    paid_problems: Family[Counter] = counter(
+        "cs_paid_problems_total",
+        "Questions to a paid service without a usable answer, by the kind of the problem.",
+        *("provider", "problem"),
+    )
+    spent: Family[Gauge] = gauge(
+        "cs_spent_usd",
+        "Money spent this `day` or `month` of UTC by the account that all workers share, "
+        "reserves included.",
+        *("provider", "period"),
+    )
+    spending_cap: Family[Gauge] = gauge(
+        "cs_spending_cap_usd",
+        "The most that the settings allow to be spent in a `day` or `month`.",
+        *("provider", "period"),
+    )
     misconfigured: Family[Gauge] = gauge(
         "cs_misconfigured",
         "Settings and plug-ins that do not work until they are changed.",
@@ -287,6 +306,11 @@ class Metrics:
     leases_held: Family[Gauge] = gauge(
         "cs_lease_held", "Whether this process leads (1) or waits to (0).", "lease"
     )
+    leases_taken: Family[Gauge] = gauge(
+        "cs_lease_taken",
+        "Whether any process leads (1) or none (0), by the leases in the database.",
+        "lease",
+    )
     clock_off_seconds: Family[Gauge] = gauge(
         "cs_clock_off_seconds", "How far this machine's clock is ahead of the database's."
     )
@@ -297,6 +321,31 @@ class Metrics:
         "cs_event_loop_late_seconds",
         "How late the event loop woke what wanted to run.",
         bounds=LATE_S,
+    )
+    # What an operator looks after.
+    disk_free: Family[Gauge] = gauge(
+        "cs_disk_free_bytes", "Free on the disk of the data folder, for this user."
+    )
+    disk_size: Family[Gauge] = gauge("cs_disk_size_bytes", "Size of that disk.")
+    database_size: Family[Gauge] = gauge(
+        "cs_database_size_bytes",
+        "Size of a database, or of a database file of the data folder.",
+        "database",
+    )
+    backup_at: Family[Gauge] = gauge(
+        "cs_backup_timestamp_seconds",
+        "When `cs backup` last succeeded, or PostgreSQL last archived a file of its "
+        "write-ahead log; 0: never.",
+    )
+    certificate_ends: Family[Gauge] = gauge(
+        "cs_certificate_expiry_timestamp_seconds",
+        "When the certificate in the file of a setting expires.",
+        "setting",
+    )
+    key_made: Family[Gauge] = gauge(
+        "cs_key_file_timestamp_seconds",
+        "When the file of a key was last written.",
+        "setting",
     )
     not_measured: Family[Gauge] = gauge(
         "cs_not_measured", "What could not be measured this time (1).", "part"

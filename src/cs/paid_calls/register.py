@@ -311,7 +311,8 @@ class PaidCalls:
     def __init__(
         self, register: CallRegister | None, *, metrics: Metrics | None = None
     ) -> None:
-        self._paid_calls = (metrics or Metrics()).paid_calls
+        self.metrics = metrics or Metrics()
+        self._paid_calls = self.metrics.paid_calls
         self._register = register
 
     async def once(

@@ -95,6 +95,9 @@ T = TypeVar("T")
 PATIENCE_S = 1.5
 
 
+#: Kinds of problems that `deploy/monitoring` has alerts for.
+ALERTED = FOR_THE_OPERATOR | {ProblemKind.OVER_CAP, ProblemKind.RATE_LIMITED}
+
 #: What a header can carry (RFC 9110, 5.5): no line break, no control, nothing but ASCII.
 _KEY = r"^([!-~]([ -~]*[!-~])?)?\Z"
 
@@ -245,6 +248,11 @@ class PaidService:
         self._judge = judge
         self._now = now
         self._wait = wait
+        self._problems = paid.metrics.paid_problems
+        for kind in ALERTED:  # at 0: an alert sees the first one as an increase
+            self._problems.of(name, kind.value)
+        for period, usd in (("day", settings.usd_per_day), ("month", settings.usd_per_month)):
+            paid.metrics.spending_cap.of(name, period).set(usd)
 
     async def ask(
         self, question: Question, kind: type[T], *, charged: Callable[[T], int] | None = None
@@ -259,7 +267,15 @@ class PaidService:
         Raises:
             ServiceProblem: There is no usable answer.
         """
+        try:
+            return await self._ask(question, kind, charged)
+        except ServiceProblem as found:
+            self._problems.of(self.name, found.kind.value).inc()
+            raise
 
+    async def _ask(
+        self, question: Question, kind: type[T], charged: Callable[[T], int] | None
+    ) -> T:
         async def make(_idempotency_key: str) -> bytes:
             reserved = await self._reserve(question)
             answer = await self._send(question, reserved)

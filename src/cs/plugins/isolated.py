@@ -134,8 +134,9 @@ class _IsolatedSource(Generic[S]):
             span.note(ended=answer.ended.value)
         spent = self._metrics.source_seconds.of(self.kind, self.name, answer.ended.value)
         spent.observe(time.perf_counter() - began)
-        answering = self._metrics.source_answering.of(self.kind, self.name)
-        answering.set(answer.ended in ANSWERED)
+        if answer.ended in ANSWERED | INCONCLUSIVE:  # else it was not asked
+            answering = self._metrics.source_answering.of(self.kind, self.name)
+            answering.set(answer.ended in ANSWERED)
         return answer
 
     async def _isolated(self, ask: Callable[[], Awaitable[A]], kind: type[A]) -> A:

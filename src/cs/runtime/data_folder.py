@@ -11,6 +11,8 @@ from cs.runtime.private_files import make_private
 
 #: The master key's file in the data folder, and the next one's while it is changed.
 MASTER_KEY, NEXT_MASTER_KEY = "master.key", "master.key.next"
+#: Its time is that of the last backup; it is empty.
+LAST_BACKUP = "last-backup"
 
 
 class DataFolderError(Exception):
