@@ -5,8 +5,9 @@ BIN := .venv/bin
 # Of `make test` and `make test-fast`, which wait about as long as they compute: on 2 cores the
 # second takes 43 s with 4 workers, 47 s with 3; the first 12 min with 4.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * len(os.sched_getaffinity(0)))')
-# Of `make faults` and `make faults-cluster`.
+# Of `make faults`, `make faults-cluster` and `make faults-network`.
 KILLS ?= 200
+CUTS ?= 18
 SEED ?= 1
 # Of `make cluster`, `make cluster-demo`, `make servers` and `make faults-cluster`: brokers of
 # Kafka (1 or 3), roles of every kind; JSON=1 has `make cluster` print its addresses for a program.
@@ -25,7 +26,7 @@ AS = newcomer
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run demo cluster cluster-demo servers test test-fast check audit format bench screenshot profile faults faults-cluster conformance docs lock clean fresh-machine
+.PHONY: help setup setup-run demo cluster cluster-demo servers test test-fast check audit format bench screenshot profile faults faults-cluster faults-network faults-upgrade conformance docs lock clean fresh-machine wheel
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -95,11 +96,24 @@ faults: setup ## kill the service at every point and in a storm: ten minutes
 faults-cluster: setup ## the same over the distributed form, its servers too: under half an hour
 	PYTHONPATH=tests $(BIN)/python -m system.cluster.storm --kills $(KILLS) --seed $(SEED) --brokers $(BROKERS) --each $(EACH)
 
+faults-network: setup ## cut the network between two hosts whose clocks differ: ten minutes (wants root, iptables, libfaketime)
+	PYTHONPATH=tests unshare --net $(BIN)/python -m system.cluster.network_storm --cuts $(CUTS) --seed $(SEED)
+
+faults-upgrade: setup ## upgrade a cluster of another version role by role while clients call: make faults-upgrade FROM=CHECKOUT
+	PYTHONPATH=tests $(BIN)/python -m system.cluster.upgrade_storm $(FROM) --seed $(SEED)
+
 conformance: setup ## the contract's rows, seen from outside
 	$(BIN)/pytest -n $(WORKERS) tests/conformance
 
 fresh-machine: ## make demo and make test on a new Debian with only Python and make (wants root, mmdebstrap)
 	@$(PYTHON) dev/fresh_machine.py --user $(AS)
+
+wheel: ## build the wheel in build/wheel, and run its demo from a new environment
+	rm -rf build/wheel build/lib build/bdist.* && $(PYTHON) -m venv build/wheel/env
+	build/wheel/env/bin/pip install --quiet --require-hashes -r requirements/run.txt -r deploy/build.txt
+	build/wheel/env/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
+	build/wheel/env/bin/pip install --quiet --no-deps build/wheel/*.whl
+	cd build/wheel && env/bin/cs demo
 
 docs: setup ## one site of all documents, with search, in build/docs
 	@$(BIN)/python dev/build_docs.py

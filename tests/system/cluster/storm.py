@@ -12,11 +12,12 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, cycle
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -98,10 +99,12 @@ class Nodes:
     """Where the API is: another node each time it is asked."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._urls = cycle(cluster.urls)
+        self._cluster = cluster
+        self._turns = count()
 
     async def up(self) -> str:
-        return next(self._urls)
+        urls = self._cluster.urls
+        return urls[next(self._turns) % len(urls)]
 
 
 @dataclass
@@ -137,7 +140,7 @@ class Crowd:
 async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tell) -> Report:
     chance = random.Random(plan.seed)
     async with (
-        provider(_another(chance)) as paid,
+        provider(another(chance)) as paid,
         operating(cluster.environment) as operator,
         http_client() as http,
     ):
@@ -149,25 +152,25 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
             for number in range(plan.keys)
         ]
         nodes, notes = Nodes(cluster), Notebook()
-        callers = [Caller(nodes, key, notes, http, _another(chance)) for key in keys]
+        callers = [Caller(nodes, key, notes, http, another(chance)) for key in keys]
         crowd = Crowd(callers, wanted, operator, plan.searches, plan.pause_s)
         keeper, until = Keeper(cluster, tell), began + plan.most_s
-        deaths = Deaths(keeper, plan.kills, plan.points, plan.every_s, until, _another(chance))
+        deaths = Deaths(keeper, plan.kills, plan.points, plan.every_s, until, another(chance))
         servers = Servers(
             cluster,
             plan.servers,
             plan.kills * plan.every_s / (len(plan.servers) + 1),
             plan.suspended_s,
             until,
-            _another(chance),
+            another(chance),
             tell,
         )
         background = [
             asyncio.create_task(keeper.run()),
-            asyncio.create_task(_progress(keeper, notes, tell)),
+            asyncio.create_task(progress(keeper, notes, tell)),
         ]
         try:
-            await _ask_in_the_storm(plan, crowd, deaths, servers, chance)
+            await ask_during(_kill(deaths, servers), crowd, plan.at_once, chance)
             tell("everything that clients know of is read again")
             end = await final(callers)
         finally:
@@ -195,26 +198,26 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
         return Report(facts, faults)
 
 
-async def _ask_in_the_storm(
-    plan: Plan,
-    crowd: Crowd,
-    deaths: Deaths,
-    servers: Servers,
-    chance: random.Random,
+async def ask_during(
+    storming: Coroutine[Any, Any, None], crowd: Crowd, at_once: int, chance: random.Random
 ) -> None:
-    """Return when the last call was answered, or will not be."""
+    """Ask until *storming* is over; return when the last call was answered, or will not be."""
     over = asyncio.Event()
     with suppress(TimeoutError):  # a wish without an answer by then is counted
         async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as asking:
-            for _ in range(plan.at_once):
-                asking.create_task(crowd.ask(over, _another(chance)))
-            async with asyncio.TaskGroup() as storming:
-                storming.create_task(deaths.come())
-                storming.create_task(servers.come())
+            for _ in range(at_once):
+                asking.create_task(crowd.ask(over, another(chance)))
+            await storming
             over.set()
-            deaths.keeper.disarm()
-            deaths.keeper.tell("nothing is killed any more")
             limit.reschedule(asyncio.get_running_loop().time() + _END_S)
+
+
+async def _kill(deaths: Deaths, servers: Servers) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(deaths.come())
+        tasks.create_task(servers.come())
+    deaths.keeper.disarm()
+    deaths.keeper.tell("nothing is killed any more")
 
 
 def _start(cluster: Cluster, plan: Plan, paid: Provider) -> None:
@@ -230,7 +233,7 @@ def _start(cluster: Cluster, plan: Plan, paid: Provider) -> None:
     cluster.start_missing()
 
 
-async def _progress(keeper: Keeper, notes: Notebook, tell: Tell) -> None:
+async def progress(keeper: Keeper, notes: Notebook, tell: Tell) -> None:
     """Report how far it is, for ever."""
     began = time.monotonic()
     while True:
@@ -244,7 +247,8 @@ async def _progress(keeper: Keeper, notes: Notebook, tell: Tell) -> None:
         )
 
 
-def _another(chance: random.Random) -> random.Random:
+def another(chance: random.Random) -> random.Random:
+    """Return a generator that follows from *chance*, for a task of its own."""
     return random.Random(chance.getrandbits(64))
 
 
