@@ -230,7 +230,7 @@ class Fragile(Service):
         async def breaks(secrets: AbstractSet[str]) -> dict[str, str]:
             raise ZeroDivisionError(f"nobody foresaw {len(secrets)}")
 
-        self.running.api.keys = Keys(self.running.streams, breaks, breaks)
+        self.running.api.keys = Keys(self.running.streams, breaks, breaks, SystemClock().now)
 
     async def admissions(self) -> int:
         page = await self.log.tail(0)

@@ -6,6 +6,7 @@ A node may not have heard of it yet: its memory of the key is put back before ea
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -17,7 +18,10 @@ from cs.domain.api_key import hash_key, make_key
 from cs.domain.codec import AnyEvent
 from cs.domain.key import KeyIssued, KeyRotated
 from cs.eventlog.port import RecordedEvent
+from cs.eventlog.streams import Streams
+from cs.operations.operator import Operator
 from domain.acme_run import AT
+from harness.manual_clock import ManualClock
 from harness.outside import ACME as ACME_FACTS
 from harness.outside import ADA, SlowStaff, slow_tools
 from harness.places import migrated_database, open_database
@@ -90,15 +94,24 @@ def is_turned_away(answer: httpx.Response) -> bool:
     )
 
 
+#: How a secret ends.
+HOW = ["rotated", "revoked", "its overlap is over", "revoked in its overlap"]
+
+
 async def end(node: Fragile, key: Any, how: str) -> None:
     """Rotate or revoke *key*, in another process."""
-    if how == "rotated":
-        await node.elsewhere.rotate_key(key.id)
-    else:
+    if how == "its overlap is over":
+        two_hours_ago = ManualClock(datetime.now(UTC) - timedelta(hours=2))
+        streams = Streams(node.other_log)
+        await Operator(streams, two_hours_ago).rotate_key(key.id, timedelta(hours=1))
+    elif how != "revoked":
+        in_overlap = how == "revoked in its overlap"
+        await node.elsewhere.rotate_key(key.id, timedelta(hours=in_overlap))
+    if how.startswith("revoked"):
         assert await node.elsewhere.revoke_key(key.id)
 
 
-@pytest.mark.parametrize("how", ["rotated", "revoked"])
+@pytest.mark.parametrize("how", HOW)
 async def test_every_route_turns_an_old_secret_away(
     node: Fragile, staff: SlowStaff, how: str
 ) -> None:
@@ -125,7 +138,7 @@ async def test_every_route_turns_an_old_secret_away(
     assert len(await node.log.read(f"key-{key.id}")) == stored
 
 
-@pytest.mark.parametrize("how", ["rotated", "revoked"])
+@pytest.mark.parametrize("how", HOW)
 async def test_a_held_call_is_turned_away_when_it_is_released(
     node: Fragile, staff: SlowStaff, how: str
 ) -> None:
@@ -152,6 +165,17 @@ async def test_a_call_that_finds_the_line_full_goes_by_what_was_last_read(
         assert is_turned_away(await node.call(method, path, json=ACME))
 
 
+async def test_with_the_line_full_an_overlap_ends_all_the_same(node: Fragile) -> None:
+    await node.elsewhere.rotate_key(node.key.id, timedelta(days=1))
+    assert (await node.call("GET", "/usage")).status_code == 200
+    node.running.api.keys._now = lambda: datetime.now(UTC) + timedelta(days=2)
+    node.fill_the_line()
+
+    for method, path in [("GET", "/usage"), ("GET", "/nothing"), ("POST", "/contacts")]:
+        node.running.api.keys.remember(node.key.id, hash_key(node.key.key))
+        assert is_turned_away(await node.call(method, path, json=ACME))
+
+
 async def test_an_old_secret_costs_its_key_no_check(node: Fragile) -> None:
     new = await node.elsewhere.rotate_key(node.key.id)
     for _ in range(3):
@@ -161,6 +185,35 @@ async def test_an_old_secret_costs_its_key_no_check(node: Fragile) -> None:
     answer = await node.call("GET", "/usage", secret=new.key)
 
     assert 'checks";r=119' in answer.headers["RateLimit"]
+
+
+async def test_in_an_overlap_both_secrets_work_and_count_on_one_key(node: Fragile) -> None:
+    keys, old, a_day = node.running.api.keys, node.key.key, timedelta(days=1)
+    new = (await node.elsewhere.rotate_key(node.key.id, a_day)).key
+    seen = {"at once": await statuses(node, old, new)}
+    await node.running.views.reached(await node.log.head())
+    seen["known to the views"] = await statuses(node, old, new)
+    for secret in (old, new):  # as a process that has just started
+        keys.forget(hash_key(secret))
+        seen[f"forgotten {secret == old}"] = await statuses(node, secret)
+    searched = [
+        await node.call("POST", "/contacts", secret=secret, json=ACME | {"wait": True})
+        for secret in (old, new)
+    ]
+    usage = (await node.call("GET", "/usage", secret=new)).json()
+
+    assert {status for found in seen.values() for status in found} == {200}, seen
+    assert 'minute";r=4' in searched[1].headers["RateLimit"]
+    assert usage["used"] == 2
+
+    newest = (await node.elsewhere.rotate_key(node.key.id, a_day)).key
+    assert await statuses(node, old, new, newest) == [401, 200, 200]
+    last = (await node.elsewhere.rotate_key(node.key.id)).key
+    assert await statuses(node, old, new, newest, last) == [401, 401, 401, 200]
+
+
+async def statuses(node: Fragile, *secrets: str) -> list[int]:
+    return [(await node.call("GET", "/usage", secret=secret)).status_code for secret in secrets]
 
 
 async def test_events_that_come_again_turn_no_newer_secret_away(node: Fragile) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,31 @@ def test_a_life_of_a_key(folder: Path, here: Here) -> None:
     assert shown["last4"] == rotated["key"][-4:] != first["last4"]
 
 
+def test_a_rotation_may_leave_the_old_secret_time(folder: Path, here: Here) -> None:
+    where = f"--data-dir={folder}"
+    key = here("keys", "list", "--json", where).rows[0]["id"]
+
+    (rotated,) = here("keys", "rotate", key, "--overlap", "90m", "--json", where).rows
+    until = rotated["old_until"]
+    (shown,) = here("keys", "show", key, "--json", where).rows
+    listed = here("keys", "list", where, width=200).out
+    trail = here("log", "trail", where, width=200).out
+    (ended,) = here("keys", "rotate", key, "--json", where).rows
+    (after,) = here("keys", "show", key, "--json", where).rows
+
+    assert timedelta(minutes=89) < datetime.fromisoformat(until) - datetime.now(UTC)
+    assert shown["old_secret_until"] == until
+    assert until in listed
+    assert f"key rotated, the old secret works until {until}" in trail
+    assert (ended["old_until"], after["old_secret_until"]) == (None, None)
+    assert "old_secret" not in here("keys", "list", where, width=200).out
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
+        (["rotate", "KEY", "--overlap=8d"], 1, "may go on working for up to 7 days"),
+        (["rotate", "KEY", "--overlap=-1h"], 1, "may go on working for up to 7 days"),
         (["show", "key_nobody"], 1, "no key with the id 'key_nobody'; `cs keys list` shows"),
         (["rotate", "key_nobody"], 1, "no key with this id"),
         (["grant", "KEY", "-8"], 1, "the quota cannot go below the 0 units"),

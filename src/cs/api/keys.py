@@ -9,6 +9,7 @@ or revoked, which is final.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 from typing import ClassVar
 
 import msgspec
@@ -56,19 +57,28 @@ class Keys:
             may open a key all the same.
         look_up: Finds every secret that opens a key when it is called or later; it may take
             seconds.
+        now: The time by which an old secret works on after a rotation.
         max_keys: Keys remembered at most.
     """
 
     READS: ClassVar[frozenset[type[Event]]] = frozenset({KeyIssued, KeyRotated, KeyRevoked})
 
     def __init__(
-        self, streams: Streams, shown: LookUp, look_up: LookUp, *, max_keys: int = MAX_KEYS
+        self,
+        streams: Streams,
+        shown: LookUp,
+        look_up: LookUp,
+        now: Callable[[], datetime],
+        *,
+        max_keys: int = MAX_KEYS,
     ) -> None:
         self._streams = streams
+        self._now = now
         self._shown = _batched(shown)
         self._looked_up = _batched(look_up)
         self._key_of = LruDict[str, str](max_keys, self._evicted)
         self._secret_of: dict[str, str] = {}
+        self._old_secret_of: dict[str, str] = {}  # of those keys, where one works on
         self._shut = LruDict[str, None](max_keys)
         self._position = 0
 
@@ -84,11 +94,14 @@ class Keys:
             match recorded.event:
                 case KeyIssued(secret_hash=secret_hash):
                     self.remember(key_id, secret_hash)
-                case KeyRotated(secret_hash=secret_hash):
-                    self._shut_secret_of(key_id)
+                case KeyRotated(secret_hash=secret_hash, old_until=old_until):
+                    old = self._secret_of.get(key_id)
+                    self._shut_secrets_of(key_id, but=None if old_until is None else old)
                     self.remember(key_id, secret_hash)
+                    if old_until is not None and old is not None:
+                        self._key_of[old], self._old_secret_of[key_id] = key_id, old
                 case KeyRevoked():
-                    self._shut_secret_of(key_id)
+                    self._shut_secrets_of(key_id)
                 case _:
                     pass
 
@@ -133,7 +146,7 @@ class Keys:
         return key_id
 
     def remember(self, key_id: str, secret_hash: str) -> None:
-        """Take note that the secret of *secret_hash* opens *key_id*, and no other does."""
+        """Take note that the secret of *secret_hash* is the one of *key_id* now."""
         self._key_of.pop(self._secret_of.get(key_id, ""), None)
         self._secret_of[key_id] = secret_hash
         self._key_of[secret_hash] = key_id
@@ -149,13 +162,15 @@ class Keys:
         self.forget(secret_hash)
         self._shut[secret_hash] = None
 
-    def _shut_secret_of(self, key_id: str) -> None:
-        if (secret_hash := self._secret_of.get(key_id)) is not None:
-            self.shut(secret_hash)
+    def _shut_secrets_of(self, key_id: str, *, but: str | None = None) -> None:
+        for secrets in (self._old_secret_of, self._secret_of):
+            if (secret_hash := secrets.get(key_id)) is not None and secret_hash != but:
+                self.shut(secret_hash)
 
     def _evicted(self, secret_hash: str, key_id: str) -> None:
-        if self._secret_of.get(key_id) == secret_hash:
-            del self._secret_of[key_id]
+        for secrets in (self._old_secret_of, self._secret_of):
+            if secrets.get(key_id) == secret_hash:
+                del secrets[key_id]
 
     async def read(self, key_id: str, version: int | None = None) -> Key:
         """Return the state of a key as the log has it now; the caller bounds the time.
@@ -191,7 +206,7 @@ class Keys:
         Raises:
             ApiError: ``unauthorized``.
         """
-        if not key.opened_by(caller.secret_hash):
+        if not key.opened_by(caller.secret_hash, self._now()):
             self.shut(caller.secret_hash)
             raise wrong_key()
 
@@ -201,6 +216,9 @@ class Keys:
         Raises:
             ApiError: ``unauthorized``.
         """
+        key = self.last_read(caller.key_id)
+        if key is not None and caller.secret_hash == key.old_secret_hash:
+            self.require_open(caller, key)
         if caller.secret_hash in self._shut:
             raise wrong_key()
 

@@ -120,7 +120,7 @@ async def _refuse(api: Api, caller: Caller, check: Check, at: datetime) -> NoRet
         ApiError: ``rate_limited``, or ``unauthorized``.
     """
     key = api.keys.last_read(caller.key_id)
-    if key is None or not key.opened_by(caller.secret_hash):
+    if key is None or not key.opened_by(caller.secret_hash, at):
         key = await api.keys.read_open(caller)
     api.keys.require_not_shut(caller)
     raise too_many_checks(check, key, at)

@@ -43,7 +43,7 @@ async def build_api(
 
     ``views.run`` is the caller's to start afterwards.
     """
-    keys = Keys(streams, reading.shown_keys, reading.keys_opened_by)
+    keys = Keys(streams, reading.shown_keys, reading.keys_opened_by, clock.now)
     await views.catch_up()
     await _fold_keys_in_use(streams)
     metrics = metrics or Metrics()

@@ -1,5 +1,6 @@
 """``cs keys``: API keys, on the data folder, next to a running service or without one."""
 
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
@@ -59,12 +60,13 @@ async def list_keys(at: Invocation) -> Output:
 
     Example: `cs keys list --json`, one line a key.
     """
-    reading = await (await at.data()).reading()
-    found = sorted(await reading.keys(), key=lambda entry: entry[1].issued_at)
-    shown = [_key(key_id, row) for key_id, row in found]
-    return Output(
-        shown, [Table.of(shown, "id label last4 quota used running revoked", "label")]
-    )
+    data = await at.data()
+    found = sorted(await (await data.reading()).keys(), key=lambda entry: entry[1].issued_at)
+    shown = [_key(key_id, row, data.clock.now()) for key_id, row in found]
+    fields = "id label last4 quota used running revoked"
+    if any(each["old_secret_until"] for each in shown):
+        fields += " old_secret_until"
+    return Output(shown, [Table.of(shown, fields, "label")])
 
 
 @keys.command
@@ -74,10 +76,11 @@ async def show(at: Invocation, key_id: KeyId, /) -> Output:
 
     Example: `cs keys show key_ma7677g7zxmrnqf8`
     """
-    row = await (await (await at.data()).reading()).usage(key_id)
+    data = await at.data()
+    row = await (await data.reading()).usage(key_id)
     if row is None:
         stop(f"no key with the id {key_id!r}; `cs keys list` shows them all")
-    shown = _key(key_id, row)
+    shown = _key(key_id, row, data.clock.now())
     known = {name: value for name, value in shown.items() if name != "history"}
     acts = [f"{instant(act.at)}  {act_words(act)}  by {act.by or '?'}" for act in row.acts]
     return Output([shown], [*facts(known), *acts])
@@ -85,13 +88,33 @@ async def show(at: Invocation, key_id: KeyId, /) -> Output:
 
 @keys.command
 @on_data
-async def rotate(at: Invocation, key_id: KeyId, /) -> Output:
+async def rotate(
+    at: Invocation,
+    key_id: KeyId,
+    /,
+    *,
+    overlap: Annotated[
+        timedelta, Parameter(help="The old secret works on for so long, 7d at most: 1h, 2d.")
+    ] = timedelta(),
+) -> Output:
     """Give a key a new secret; the old one stops working, quota and history stay.
 
-    Example: `cs keys rotate key_ma7677g7zxmrnqf8`
+    At once, or with --overlap when that time is over; until then both count on the same
+    quota and limits. A second rotation ends the overlap of the first.
+
+    Example: `cs keys rotate key_ma7677g7zxmrnqf8 --overlap 1h`
     """
-    new = await (await at.data()).operator.rotate_key(key_id)
-    return Output([{"id": new.id, "key": new.key}], [new.id, _secret(new)])
+    data = await at.data()
+    new = await data.operator.rotate_key(key_id, overlap)
+    until = (await data.streams.key(key_id)).state.old_until
+    shown = None if until is None else instant(until)
+    return Output(
+        [{"id": new.id, "key": new.key, "old_until": shown}],
+        [
+            f"{new.id}  the old secret {f'works until {shown}' if shown else 'has ended'}",
+            _secret(new),
+        ],
+    )
 
 
 @keys.command
@@ -135,6 +158,8 @@ def act_words(act: OperatorAct) -> str:
     words = act.what.replace("_", " ")
     if act.why is not None:
         return f"{words} ({act.command}): {act.why}"
+    if act.old_until is not None:
+        return f"{words}, the old secret works until {instant(act.old_until)}"
     about = act.letter if act.units is None else act.units
     return words if about is None else f"{words}: {about}"
 
@@ -143,7 +168,8 @@ def _secret(new: NewSecret) -> Text:
     return styled("[bold]{}[/]\n[dim]Keep it now: it is not shown again.[/]", new.key)
 
 
-def _key(key_id: str, row: UsageRow) -> dict[str, Any]:
+def _key(key_id: str, row: UsageRow, now: datetime) -> dict[str, Any]:
+    until = None if row.revoked or row.old_until is None else row.old_until
     return {
         "id": key_id,
         "label": row.label,
@@ -154,6 +180,7 @@ def _key(key_id: str, row: UsageRow) -> dict[str, Any]:
         "running": row.reserved,
         "searches": row.searches,
         "issued_at": instant(row.issued_at),
+        "old_secret_until": instant(until) if until is not None and now < until else None,
         "revoked": row.revoked,
         "history": row.acts,
     }

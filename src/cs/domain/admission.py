@@ -48,7 +48,8 @@ class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
         search: The id the search gets if it is a new one.
         brand: What the record shows as ``brand`` (contract S10).
         stream: The brand stream of the query's cache key.
-        secret_hash: Of the secret that was sent; one that the key had before opens nothing.
+        secret_hash: Of the secret that was sent; one that the key had before opens nothing,
+            unless a rotation left it time.
         nonce: Random; a part of the id of the lookup, if one is started.
     """
 
@@ -125,7 +126,7 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
 
 def _admitted_at(ask: AskSearch, situation: Situation, at: datetime) -> Admission:
     key, live = situation.key, situation.brand.live
-    if not key.opened_by(ask.secret_hash):
+    if not key.opened_by(ask.secret_hash, at):
         raise Refusal("unauthorized", "the API key is wrong or revoked")
     replayed = _replayed(ask, key, at)
     if replayed is not None:

@@ -27,6 +27,9 @@ IN_FLIGHT = 2
 REMEMBERED = 60
 REMEMBERED_FOR = timedelta(days=1)
 
+#: How long the secret before a rotation may go on working at most.
+OVERLAP_MOST = timedelta(days=7)
+
 SearchOutcome = Literal[
     "done", "no_linkedin", "no_contacts", "no_emails", "scrape_error", "timeout", "error"
 ]
@@ -49,11 +52,12 @@ class KeyIssued(Event, frozen=True, kw_only=True):
 
 
 class KeyRotated(Event, frozen=True, kw_only=True):
-    """A new secret; the old one stops working.  Quota and history stay."""
+    """A new secret; the old one stops working, at once or later.  Quota and history stay."""
 
     secret_hash: str
     last4: str
     by: str | None = None
+    old_until: datetime | None = None  # the secret before it works until then
 
 
 class KeyRevoked(Event, frozen=True, kw_only=True):
@@ -126,9 +130,12 @@ class IssueKey(Command, frozen=True, kw_only=True):
 
 
 class RotateKey(Command, frozen=True, kw_only=True):
+    """Give the key a new secret; the one that it has goes on working for *overlap*."""
+
     secret_hash: str
     last4: str
     by: str | None = None
+    overlap: timedelta = timedelta()
 
 
 class RevokeKey(Command, frozen=True, kw_only=True):
@@ -174,6 +181,8 @@ class Key(msgspec.Struct, frozen=True):
     """State of a key for decisions; its size does not grow with the key's history."""
 
     secret_hash: str | None = None
+    old_secret_hash: str | None = None  # of the secret before it, if a rotation left it time
+    old_until: datetime | None = None  # that one opens the key until then
     last4: str = ""
     label: str = ""
     quota: int = 0
@@ -188,8 +197,10 @@ class Key(msgspec.Struct, frozen=True):
     def reserved(self) -> int:
         return len(self.running)
 
-    def opened_by(self, secret_hash: str) -> bool:
-        """Return whether the secret of *secret_hash* may call with this key."""
+    def opened_by(self, secret_hash: str, at: datetime) -> bool:
+        """Return whether the secret of *secret_hash* may call with this key at *at*."""
+        if secret_hash == self.old_secret_hash:
+            return not self.revoked and self.old_until is not None and at < self.old_until
         return secret_hash == self.secret_hash and not self.revoked
 
 
@@ -211,7 +222,8 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say.
 
     Raises:
-        Refusal: ``key-exists``, ``key-missing``, ``key-revoked`` or ``quota-invalid``.
+        Refusal: ``key-exists``, ``key-missing``, ``key-revoked``, ``quota-invalid`` or
+            ``overlap-invalid``.
     """
     events = _decided(command, state, present(command.at, state.last_at))
     return in_order(events, state.last_at)
@@ -229,14 +241,20 @@ def _decided(command: KeyCommand, state: Key, at: datetime) -> tuple[KeyEvent, .
             return (converted(command, KeyIssued, at=at),)
         case _ if state.secret_hash is None:
             raise Refusal("key-missing", "no key with this id; `cs keys list` shows them all")
-        case RotateKey(secret_hash=secret_hash):
+        case RotateKey(secret_hash=secret_hash, overlap=overlap):
+            if not timedelta() <= overlap <= OVERLAP_MOST:
+                raise Refusal(
+                    "overlap-invalid",
+                    f"the old secret may go on working for up to {OVERLAP_MOST.days} days",
+                )
             if state.revoked:
                 raise Refusal(
                     "key-revoked", "the key is revoked for good; create a new one instead"
                 )
             if state.secret_hash == secret_hash:
                 return ()
-            return (converted(command, KeyRotated, at=at),)
+            old_until = at + overlap if overlap else None
+            return (converted(command, KeyRotated, at=at, old_until=old_until),)
         case RevokeKey():
             return () if state.revoked else (converted(command, KeyRevoked, at=at),)
         case GrantQuota(units=units):
@@ -286,8 +304,15 @@ def evolve(state: Key, event: KeyEvent) -> Key:
             return replace(
                 state, label=label, quota=quota, secret_hash=secret_hash, last4=last4
             )
-        case KeyRotated(secret_hash=secret_hash, last4=last4):
-            return replace(state, secret_hash=secret_hash, last4=last4)
+        case KeyRotated(secret_hash=secret_hash, last4=last4, old_until=old_until):
+            old = None if old_until is None else state.secret_hash
+            return replace(
+                state,
+                secret_hash=secret_hash,
+                old_secret_hash=old,
+                old_until=old_until,
+                last4=last4,
+            )
         case KeyRevoked():
             return replace(state, revoked=True)
         case QuotaGranted(units=units):

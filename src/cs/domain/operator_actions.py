@@ -49,6 +49,7 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         units: Of quota, if any were granted.
         command: Which command opened people, if any were.
         why: What was said about that.
+        old_until: Until when the secret before works, if a rotation left it time.
         letter: Topic, partition and offset of a dead letter, if one was handled.
     """
 
@@ -59,6 +60,7 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     units: int | None = None
     command: str | None = None
     why: str | None = None
+    old_until: datetime | None = None
     letter: str | None = None
 
 

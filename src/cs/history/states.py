@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 #: Fields that open something: never shown.
-HIDDEN = frozenset({"secret_hash", "token_hash"})
+HIDDEN = frozenset({"secret_hash", "old_secret_hash", "token_hash"})
 HIDDEN_VALUE = "(hidden)"
 
 

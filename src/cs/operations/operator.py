@@ -5,7 +5,7 @@ They work while a service runs: each is one append with an expected version.
 
 import os
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -69,14 +69,17 @@ class Operator:
         await self._change_key(new.id, issue, "keys create")
         return new
 
-    async def rotate_key(self, key_id: str) -> NewSecret:
-        """Give the key a new secret; the old one stops working, quota and history stay.
+    async def rotate_key(self, key_id: str, overlap: timedelta = timedelta()) -> NewSecret:
+        """Give the key a new secret; quota and history stay.
+
+        The old one stops working once *overlap* is over, and one before that at once.
 
         Raises:
-            Refusal: ``key-missing``, ``key-revoked``.
+            Refusal: ``key-missing``, ``key-revoked``, ``overlap-invalid``.
         """
         new, secret = _new_secret(key_id)
-        await self._change_key(key_id, RotateKey(**secret, **self._act()), "keys rotate")
+        rotate = RotateKey(**secret, overlap=overlap, **self._act())
+        await self._change_key(key_id, rotate, "keys rotate")
         return new
 
     async def revoke_key(self, key_id: str) -> bool:

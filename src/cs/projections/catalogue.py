@@ -7,14 +7,14 @@ from cs.projections.returned import RETURNED
 from cs.projections.searches import RESULTS, SEARCHES
 from cs.projections.source_weeks import WEEK
 from cs.projections.table import Projection
-from cs.projections.usage import USAGE
+from cs.projections.usage import OLD_SECRETS, USAGE
 
 
 def projections() -> Sequence[Projection]:
     """Return all projections; other ones, another order or version: other views."""
     return (
         Projection("searches", 4, (SEARCHES, RESULTS)),
-        Projection("usage", 3, (USAGE,)),
+        Projection("usage", 4, (USAGE, OLD_SECRETS)),
         Projection("brands", 2, (BRANDS,)),
         Projection("returned", 2, (RETURNED,)),
         Projection("costs", 2, (WEEK,)),

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from weakref import WeakValueDictionary
 
@@ -32,7 +33,7 @@ from cs.projections.following import Follower
 from cs.projections.search_record import SearchParts, open_contacts, spliced
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
-from cs.projections.usage import USAGE, UsageRow
+from cs.projections.usage import OLD_SECRETS, USAGE, UsageRow
 from cs.projections.views import Views
 from cs.runtime.lru import LruDict
 
@@ -335,15 +336,26 @@ class Reading:
         since = await self._views.position()
         newest = await self._newest_secrets(since, head)
         found = await self._opened_by(secret_hashes, since)
-        found = {s: k for s, k in found.items() if newest.get(k, s) == s}
-        return found | {s: k for k, s in newest.items() if s is not None and s in secret_hashes}
+        found = {s: k for s, k in found.items() if {s, None} & newest.get(k, {None})}
+        return found | {
+            s: k
+            for k, each in newest.items()
+            for s in each
+            if s is not None and s in secret_hashes
+        }
 
     async def _opened_by(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
         found = await self._views.ids_tagged(USAGE, secret_hashes, since)
+        if len(found) < len(secret_hashes):
+            found += await self._views.ids_tagged(OLD_SECRETS, secret_hashes, since)
         return {secret: key_id for key_id, secret in found}
 
-    async def _newest_secrets(self, after: int, upto: int) -> Mapping[str, str | None]:
-        """Return the secret of each key that has changed after *after*; ``None``: revoked.
+    async def _newest_secrets(
+        self, after: int, upto: int
+    ) -> Mapping[str, AbstractSet[str | None]]:
+        """Return the secrets that may open each key that has changed after *after*.
+
+        ``None`` among them: also the secret that it had before.
 
         Raises:
             NewerEvent: The log has an event that only a newer version reads.
@@ -351,16 +363,19 @@ class Reading:
         self._follower.gate.check()
         if upto - after > AHEAD:
             raise LogUnavailable(f"the views are {upto - after} events behind the log")
-        newest: dict[str, str | None] = {}
+        newest: dict[str, AbstractSet[str | None]] = {}
         where = Where(topics=topics_of(KeyIssued, KeyRotated, KeyRevoked))
         for stored in await self._events.select(where, after, upto):
             with suppress(DamagedEvent):  # a read of the key reports that
                 for each in await recorded(self._keys, [stored]):
+                    key_id = each.stream.removeprefix("key-")
                     match each.event:
+                        case KeyRotated(secret_hash=secret, old_until=datetime()):
+                            newest[key_id] = {secret, *newest.get(key_id, {None})}
                         case KeyIssued(secret_hash=secret) | KeyRotated(secret_hash=secret):
-                            newest[each.stream.removeprefix("key-")] = secret
+                            newest[key_id] = {secret}
                         case _:
-                            newest[each.stream.removeprefix("key-")] = None
+                            newest[key_id] = set()
         return newest
 
     async def until_settled(self, search: str) -> None:

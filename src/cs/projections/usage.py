@@ -25,6 +25,8 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     last4: str
     secret_hash: str
+    old_secret_hash: str | None = None  # of the secret before, if it was left time
+    old_until: datetime | None = None
     issued_at: datetime
     quota: int
     used: int = 0
@@ -57,8 +59,15 @@ def _fold(before: UsageRow | None, recorded: RecordedEvent) -> UsageRow | None:
             return replace(before, reserved=before.reserved + 1, searches=before.searches + 1)
         case SearchSettled(charged=charged):
             return replace(before, reserved=before.reserved - 1, used=before.used + charged)
-        case KeyRotated(secret_hash=secret_hash, last4=last4):
-            return _noted(replace(before, secret_hash=secret_hash, last4=last4), recorded)
+        case KeyRotated(secret_hash=secret_hash, last4=last4, old_until=old_until):
+            row = replace(
+                before,
+                secret_hash=secret_hash,
+                old_secret_hash=None if old_until is None else before.secret_hash,
+                old_until=old_until,
+                last4=last4,
+            )
+            return _noted(row, recorded)
         case KeyRevoked():
             return _noted(replace(before, revoked=True), recorded)
         case QuotaGranted(units=units):
@@ -80,4 +89,14 @@ USAGE = Table(
     _key_id,
     _fold,
     lambda row: None if row.revoked else row.secret_hash,
+)
+
+#: By the id of the key, tagged by the hash of the secret before, which may open it for a time.
+OLD_SECRETS = Table(
+    "oldsecrets",
+    UsageRow,
+    frozenset({KeyIssued, KeyRotated, KeyRevoked}),
+    _key_id,
+    _fold,
+    lambda row: None if row.revoked else row.old_secret_hash,
 )
