@@ -34,7 +34,7 @@ import httpx
 import msgspec
 
 from cs.assembly.folder import open_folder
-from cs.console.app import NAVIGATION
+from cs.console.app import VIEWS
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.streams import Streams
@@ -137,7 +137,7 @@ async def views(admin_url: str, long: NewSecret) -> dict[str, str]:
         search = await first("/console/searches", "searches/srch_")
         of_lookup = await first(search, r"events\?lookup=")
         event = await first(of_lookup, r"events/\d+")
-    return {name: where for name, where, _ in NAVIGATION} | {
+    return {path: f"/console{path}" for path in VIEWS if "{" not in path} | {
         "Overview, week": "/console/?span=week",
         "Searches of the long key": f"/console/searches?key={long.id}",
         "A search": search,

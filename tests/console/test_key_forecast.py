@@ -16,7 +16,10 @@ LOOKUP = "brand-1.1-x"
 
 @pytest.mark.parametrize(
     ("days_ago", "a_day", "runs_out_in"),
-    [(40, "0.05", r"20\d(\.\d)? d"), (100, "0.00", "nothing charged in 90 days")],
+    [
+        (40, "0.05", r"20\d(\.\d)? d, on \d{4}-\d\d-\d\d"),
+        (100, "0.00", "nothing charged in 90 days"),
+    ],
 )
 async def test_a_key_that_rests_for_weeks_still_has_a_forecast(
     days_ago: int, a_day: str, runs_out_in: str

@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,24 @@ from typing import Any
 import httpx
 import pytest
 
+from console.test_finding import AT, RESTED, run, search
+from cs.eventlog.port import NO_STREAM, Append
 from cs.history.report import FIGURES
+from domain.golden_files import golden_event
+from harness.on_data import plant
 from harness.served import Served, cs
 
 pytestmark = pytest.mark.slow  # a service in a process of its own
 
+#: The events of each stream.
+PAST = {
+    "key-past": [
+        golden_event("key.issued.v1"),
+        *search("srch_done", "Rested", "done"),
+        *search("srch_none", "Other", "no_emails"),
+    ],
+    RESTED: [*run(1, "ranking-1"), *run(2, "ranking-2")],
+}
 REASON = "Asked for by the person, ticket 4711"
 
 
@@ -133,7 +147,44 @@ def test_sources_are_shown_while_the_account_of_paid_services_is_away(tmp_path: 
 
     assert page.status_code == 200, page.text
     assert "They cannot be read now" in page.text
-    assert "How sources ended lately" in page.text
+    assert "How sources ended" in page.text
+
+
+@pytest.fixture(scope="module")
+def rested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """The console of a service whose last two runs, and last search, are 50 days old."""
+    folder = tmp_path_factory.mktemp("rested") / "data"
+    plant(folder, *(Append(stream, NO_STREAM, events) for stream, events in PAST.items()))
+    with (
+        Served(folder) as service,
+        httpx.Client(
+            base_url=f"{service.admin_url}/console", trust_env=False, timeout=120
+        ) as client,
+    ):
+        yield client
+
+
+def test_the_report_shows_the_last_period_with_a_search(rested: httpx.Client) -> None:
+    page = ready(rested, "/report")
+
+    until = AT.date() + timedelta(days=1)
+    since = until - timedelta(days=30)
+    assert f'name="since" value="{since}"' in page
+    assert command(page)[:5] == ["report", "--since", f"{since}", "--until", f"{until}"]
+    assert (
+        dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", page))["Searches answered"] == "2"
+    )
+
+
+def test_two_runs_are_named_and_a_change_of_rules_is_said(rested: httpx.Client) -> None:
+    page = ready(rested, f"/brands/{RESTED}/compare")
+
+    for number in (1, 2):
+        name = f"Run {number} · {AT + timedelta(days=number):%F} · 0 people"
+        assert re.search(f'<option value="{number}-a"[^>]*>{name}</option>', page)
+    assert "by different rules, ranking-1 and ranking-2" in page
+    same = ready(rested, f"/brands/{RESTED}/compare?before=1-a&after=1-a")
+    assert "different rules" not in same
 
 
 def test_what_is_held_on_a_person_is_a_file_and_its_reason_is_stored(

@@ -21,7 +21,7 @@ from harness.served import Served, cs
 pytestmark = pytest.mark.slow  # a service in a process of its own
 
 HOSTILE = '<script>window.ran=1</script>"\u202e' + "x" * 80
-BRANDS = ("Veltrana", "Dunmorrow", "Nuvarro", "Ivorene", HOSTILE)
+BRANDS = ("Veltrana", "Nuvarro", "Ivorene", "Brontello", HOSTILE)
 #: A brand of two runs.
 AGAIN = BRANDS[0]
 #: Pages that one reads by words alone.
@@ -148,6 +148,29 @@ def test_a_search_shows_its_run_its_people_and_what_the_api_answered(
     assert f"cs searches show {record['id']}" in page
     verified = [each for each in record["contacts"] if each["email"]]
     assert page.count('data-label="E-mail status">verified<') == len(verified)
+
+
+def test_a_search_says_at_its_top_why_it_ended_so(
+    service: Served, pages: Mapping[str, str], found: Mapping[str, Any]
+) -> None:
+    done, none = (found[name]["id"] for name in ("Veltrana", "Brontello"))
+    why = "brontello.test accepts every address, so no address there can be verified"
+
+    def top(search: str) -> str:
+        return unescape(
+            re.findall(r'<p class="lead">([^<]+)<', pages[f"/console/searches/{search}"])[0]
+        )
+
+    assert re.match(
+        r"At least one verified e-mail: \d+ of \d+ people shown have one\. ", top(done)
+    )
+    assert top(none).startswith(f"No e-mail could be verified: {why}. Search {none}")
+    overview = unescape(httpx.get(f"{service.admin_url}/console/", trust_env=False).text)
+    assert why in overview.partition("Last lookups without an e-mail")[2]
+    assert ">Brontello</a>" in overview
+    words = "accepts every address, so none can be verified"
+    domain = f"{service.admin_url}/console/mail-domains?domain=brontello.test"
+    assert f"Now: {words}" in httpx.get(domain, trust_env=False).text
 
 
 def test_people_are_shown_once_a_reason_is_stored(
@@ -344,7 +367,7 @@ def test_the_keyboard_leads_everywhere(
     arrive(browser, "/console/keys")
     press(browser, "Tab")
     assert browser.value("document.activeElement.className") == "skip", "the first stop"
-    press(browser, "Enter", "Tab")
+    press(browser, "Enter", "Tab", "Tab", "Tab")  # past the filter
     press(browser, "Enter")
     arrive(browser, "/console/keys/key_")
     assert browser.errors == []
@@ -367,6 +390,19 @@ def test_every_fact_is_there_without_javascript(
         arrive(browser, "/console/brands?q=Veltrana")
     finally:
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_report_that_is_not_ready_shows_itself_when_it_is(
+    browser: Browser, service: Served, found: Mapping[str, Any]
+) -> None:
+    assert found
+    browser.open(f"{service.admin_url}/console/report?since=2026-01-02&until=2099-01-01")
+
+    until, shown = monotonic() + 120, ""
+    while "Searches answered" not in shown and monotonic() < until:
+        with suppress(PageFailed):
+            shown = browser.value("document.querySelector('main').innerText")
+    assert "Searches answered" in shown
 
 
 def test_the_command_that_a_page_names_can_be_run(

@@ -198,7 +198,8 @@ async def status(at: Invocation) -> Output:
     for kind, every in (("source", found.sources), ("verifier", found.verifiers)):
         text += [_ends(kind, every)] if every else []
     if found.failures:
-        text += ["last failures:", Table.of(found.failures, "at outcome why lookup", "why")]
+        fields = "at brand outcome why lookup"
+        text += ["last failures:", Table.of(found.failures, fields, "why")]
     money = None if isinstance(spending, str) else msgspec.to_builtins(spending)
     return Output([{**msgspec.to_builtins(found), "health": health, "spending": money}], text)
 

@@ -122,7 +122,8 @@ class Activity:
             page = await retry_while_unavailable(read)
             if not page:
                 return
-            self._fold(page)
+            for each in page:
+                self._add(each)
             after = page[-1].position
             await asyncio.sleep(PAUSE_S)
 
@@ -130,11 +131,8 @@ class Activity:
         """Fold what of *page* is new; events of a mended stream come a second time."""
         new = [each for each in page if each.position > self._last]
         self._last = max([self._last, *(each.position for each in new)])
-        self._fold(new)
-
-    def _fold(self, page: Sequence[RecordedEvent]) -> None:
-        for recorded in page:
-            self._add(recorded)
+        for each in new:
+            self._add(each)
 
     def of(self, span: Span) -> Sequence[tuple[datetime, Bucket]]:
         """Return each part of *span* up to now, the oldest first, and what happened in it."""

@@ -9,7 +9,8 @@ import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
-from urllib.parse import parse_qsl
+from mimetypes import guess_type
+from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 from starlette.applications import Starlette
@@ -31,11 +32,11 @@ from cs.console import (
     sources,
 )
 from cs.console.access import COOKIE, Session
-from cs.console.views import Act, Action, Form, Handler, Parts, Secret, View
+from cs.console.views import NOT_READY, Act, Action, Form, Handler, Parts, Secret, View, same
 from cs.domain.console_operator import OperatorRole
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
-from cs.history.pages import Page, Section, environment
+from cs.history.pages import Section, environment
 from cs.keystore.port import KeysUnavailable
 from cs.runtime.coordination import KeyedLock
 from cs.runtime.ids import random_id
@@ -70,20 +71,8 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-#: The pages that the head of every page leads to, with the key that leads there after "g".
-NAVIGATION = (
-    ("Overview", "/console", "o"),
-    ("Searches", "/console/searches", "s"),
-    ("Brands", "/console/brands", "b"),
-    ("Keys", "/console/keys", "k"),
-    ("Mail domains", "/console/mail-domains", "m"),
-    ("Sources", "/console/sources", "p"),
-    ("Events", "/console/events", "e"),
-    ("Report", "/console/report", "r"),
-    ("Dead letters", "/console/dead-letters", "d"),
-    ("People", "/console/people", "q"),
-)
-_VIEWS: Mapping[str, Handler] = {
+#: Those without a parameter are in the head of every page (`console.html`).
+VIEWS: Mapping[str, Handler] = {
     "/": overview.overview,
     "/searches": searches.list_searches,
     "/searches/{search}": searches.show_search,
@@ -129,11 +118,6 @@ _STATIC = {
     )
 }
 _VERSION = sha256(b"".join(_STATIC[name] for name in sorted(_STATIC))).hexdigest()[:12]
-_TYPES = {
-    "css": "text/css",
-    "js": "text/javascript",
-    "txt": "text/plain",
-}
 
 
 def console_routes(parts: Parts) -> Sequence[BaseRoute]:
@@ -147,7 +131,7 @@ def console_routes(parts: Parts) -> Sequence[BaseRoute]:
         Route("/live", console.guarded(console.live, "viewer")),
         *(
             Route(path, console.guarded(console.view(handler), "viewer"))
-            for path, handler in _VIEWS.items()
+            for path, handler in VIEWS.items()
         ),
         *(
             Route(path, console.guarded(console.act(act), role), methods=["POST"])
@@ -170,6 +154,7 @@ class _Console:
         self._parts = parts
         self._templates = environment("cs.console", "cs.history")
         self._templates.globals["static"] = f"/console/static/{_VERSION}"
+        self._templates.globals["not_ready"] = NOT_READY
         self._live = 0
         self._pages = LruDict[str, Shared[str]](MAX_PAGES)
         # Stand for what is of one session in a page that several share.
@@ -213,6 +198,9 @@ class _Console:
         async def show(request: Request, session: Session) -> Response:
             async def made() -> str:
                 view = await handler(self._parts, request, session)
+                known = {view.place, "at", "span", *(each.name for each in view.filters)}
+                if unknown := {*request.query_params} - known:
+                    raise HTTPException(400, f"there is no filter {min(unknown)[:40]} here")
                 return self._render(view, request, session, is_shared=is_shared)
 
             is_shared = "hx-request" in request.headers
@@ -243,7 +231,7 @@ class _Console:
                     self._done[once] = WAS_SHOWN if isinstance(said, Secret) else said
             back = request.url.path.rpartition("/")[0] or "/console"
             done = Section(heading="Done", about=said)
-            view = View(page=Page(title="Done", sections=[done]), command="cs log trail")
+            view = View(title="Done", sections=[done], command="cs log trail")
             return self._page(view, request, session, back=back)
 
         return do
@@ -251,18 +239,22 @@ class _Console:
     async def find(self, request: Request, _: Session) -> Response:
         """Lead to what the words in the search box name, by their form."""
         words = request.query_params.get("q", "").strip()[:300]
-        forms = (
-            ("srch_", "/console/searches/"),
-            ("key_", "/console/keys/"),
-            ("brand-", "/console/brands/"),
-        )
-        for begins, where in forms:
+        return RedirectResponse(f"/console/{await self._place_of(words)}", 303)
+
+    async def _place_of(self, words: str) -> str:
+        forms = {"srch_": "searches/", "key_": "keys/", "brand-": "brands/"}
+        for begins, where in forms.items():
             if words.startswith(begins) and "/" not in words:
-                return RedirectResponse(where + words.partition(".")[0], 303)
+                is_lookup = begins == "brand-" and "." in words
+                return ("events?lookup=" if is_lookup else where) + quote(words)
         if words.isdecimal():
-            return RedirectResponse(f"/console/events/{words[:15]}", 303)
-        url = request.url.replace(scheme="", netloc="", path="/console/brands", query="")
-        return RedirectResponse(str(url.include_query_params(q=words)), 303)
+            return f"events/{words[:15]}"
+        if words.startswith("req_"):
+            return f"searches/{await searches.search_of_call(self._parts, words)}"
+        meant = await keys.keys_meant(self._parts, words) if words else []
+        if len(meant) == 1:
+            return f"keys/{meant[0][0]}"
+        return f"{'keys' if meant else 'brands'}?{urlencode({'q': words})}"
 
     async def live(self, request: Request, _: Session) -> Response:
         """Send a server-sent event whenever the log has grown, one in `LIVE_EVERY_S`."""
@@ -327,8 +319,7 @@ class _Console:
         name = request.path_params["name"]
         if name not in _STATIC or request.path_params["version"] != _VERSION:
             return self._headed(Response("there is no such file", 404))
-        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-        response = Response(_STATIC[name], media_type=kind)
+        response = Response(_STATIC[name], media_type=guess_type(name)[0])
         response.headers.update(_HEADERS | {"Cache-Control": f"max-age={YEAR_S}, immutable"})
         return response
 
@@ -351,21 +342,22 @@ class _Console:
         If it *is_shared*, it can be made one of any session with that role.
         """
         allowed: Sequence[Action] = [each for each in view.actions if session.may(each.role)]
+        json = msgspec.json.encode
         plots = {
-            title: msgspec.json.encode({"names": names, "data": data}).decode()
-            for title, (names, data) in view.plots.items()
+            title: json({"names": [*lines], "data": [view.times, *lines.values()]}).decode()
+            for title, lines in view.plots.items()
         }
         return self._templates.get_template("console.html").render(
             view=view,
-            page=view.page,
             session=None if is_shared else session,
             csrf=self._csrf,
             once=self._once,
             actions=allowed,
             plots=plots,
-            navigation=NAVIGATION,
             path=request.url.path.rstrip("/") or "/console",
-            here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            here=same(request),
+            older=None if view.older is None else same(request, **{view.place: view.older}),
+            newest=request.query_params.get(view.place) and same(request, **{view.place: ""}),
             back=back,
         )
 

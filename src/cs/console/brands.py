@@ -22,18 +22,18 @@ from cs.console.views import (
     event_link,
     not_found,
     position_of,
-    same,
 )
 from cs.domain.brand.events import LookupStarted
+from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.eventlog.port import NO_STREAM, Where
 from cs.history.brands import words_of
 from cs.history.comparing import PersonChange, one_after_another
 from cs.history.newest import newest_of
-from cs.history.pages import Link, Page, Section, facts, table
+from cs.history.pages import Link, Section, facts, table
 from cs.history.runs import Run
 from cs.history.runs import runs as runs_of
-from cs.history.states import plain_state
+from cs.history.words import facts_in_words
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.reading import topics_of
 
@@ -46,20 +46,21 @@ _Row = tuple[str, BrandRow]
 async def list_brands(parts: Parts, request: Request, _: Session) -> View:
     """Show the brands that were looked up last, or those whose name has some words."""
     word = (chosen(request, "q") or "").lower()
+    older: int | str | None
     if word:
-        found, more = await _named(parts, word, chosen(request, "from") or "")
-        older = None if more is None else same(request, **{"from": more})
+        found, older = await _named(parts, word, chosen(request, "from") or "")
         about = "" if found else "None that was looked through has it in its name."
     else:
-        found, before = await _newest(parts, position_of(request))
-        older = None if before is None else same(request, before=before)
+        found, older = await _newest(parts, position_of(request))
         about = "" if found else "None in this part of the log. cs search BRAND makes one."
     rows = [_row(stream, row) for stream, row in found]
     fields = "brand running outcome verified finished_at reused_until"
     return View(
-        page=Page(title="Brands", sections=[table("Brands", rows, fields, about=about)]),
+        title="Brands",
+        sections=[table("Brands", rows, fields, about=about)],
         command="cs brands list",
         filters=[Input(name="q", label="Name or domain", value=word)],
+        place="from" if word else "before",
         older=older,
     )
 
@@ -67,14 +68,18 @@ async def list_brands(parts: Parts, request: Request, _: Session) -> View:
 async def _newest(
     parts: Parts, before: int | None
 ) -> tuple[Sequence[tuple[str, BrandRow]], int | None]:
-    """Return the brands whose newest run began before the position *before*."""
-    events, more = await parts.newest(Where(topics=topics_of(LookupStarted)), before)
-    found = {}
+    """Return the brands whose newest run began before *before*: each is on one page only."""
+    begun = Where(topics=topics_of(LookupStarted))
+    events, more = await parts.newest(begun, before)
+    theirs = msgspec.structs.replace(begun, streams=frozenset(e.stream for e in events))
+    every = await parts.log.select(theirs, 0, await parts.log.head())
+    last = {each.stream: each.position for each in every}
+    found = list[_Row]()
     for each in events:
         row = await parts.views.get(BRANDS, each.stream)
-        if row is not None and each.stream not in found:
-            found[each.stream] = row
-    return [*found.items()], more
+        if row is not None and last[each.stream] == each.position:
+            found.append((each.stream, row))
+    return found, more
 
 
 async def _named(
@@ -132,22 +137,14 @@ async def show_brand(parts: Parts, request: Request, _: Session) -> View:
     if [*one_after_another(runs)]:
         now["changes"] = Link("compare two runs", f"/console/brands/{stream}/compare")
     return View(
-        page=Page(
-            title=name,
-            lead=stream,
-            sections=[
-                Section(heading="Now", facts=facts(now)),
-                table("Runs", rows, "lookup started_at outcome people verified rules"),
-            ],
-        ),
-        command=_compare(row) if len(runs) > 1 else "cs brands list",
-        actions=[
-            Action(
-                name="Forget",
-                to=f"/console/brands/{stream}/forget",
-                asks="The next search for this brand is a live one. Cannot be undone.",
-            )
+        title=name,
+        lead=stream,
+        sections=[
+            Section(heading="Now", facts=facts(now)),
+            table("Runs", rows, "lookup started_at outcome people verified rules"),
         ],
+        command=_compare(row) if len(runs) > 1 else "cs brands list",
+        actions=[Action("Forget", f"/console/brands/{stream}/forget")],
     )
 
 
@@ -157,20 +154,30 @@ async def compare_runs(parts: Parts, request: Request, _: Session) -> View:
     pairs = [*one_after_another(await _runs(parts, stream))]
     if not pairs:
         raise not_found("fewer than two runs have an answer", "search for the brand again")
+    runs = [pairs[0][0], *(after for _, after in pairs)]
     # By what stands after the name of the stream, which is the same in all.
-    ends = [each.lookup.rpartition(".")[2] for each in (pairs[0][0], *(b for _, b in pairs))]
+    by_end = {each.lookup.rpartition(".")[2]: each for each in runs}
+    ends = [*by_end]
     first, second = chosen(request, "before") or ends[-2], chosen(request, "after") or ends[-1]
     if not {first, second} <= {*ends}:
         raise HTTPException(400, "before and after: two runs of this brand with an answer")
     before, after = f"{stream}.{first}", f"{stream}.{second}"
     found = await parts.slow.get("compare", before, after)
-    sections = [NOT_READY] if found is None else [_changes(*found)]
+    labels = {
+        end: f"Run {run.number} · {run.started_at:%F} · {len(run.contacts)} people"
+        for end, run in by_end.items()
+    }
+    rules = [by_end[end].ranked_by for end in (first, second)]
+    differ = "The two ranked people by different rules, {} and {}, so a change may be theirs."
     return View(
-        page=Page(title="Two runs", lead=f"{stream}: {before} to {after}", sections=sections),
+        title="Two runs",
+        lead=f"{labels[first]}, to {labels[second]}",
+        notes=[] if rules[0] == rules[1] else [differ.format(*rules)],
+        sections=[NOT_READY if found is None else _changes(*found)],
         command=shlex.join(["cs", "compare", before, after]),
         filters=[
-            Input(name="before", label="Before", value=first, options=ends[-ROWS:]),
-            Input(name="after", label="After", value=second, options=ends[-ROWS:]),
+            Input(name=name, label=name.title(), value=end, options=ends[-ROWS:], labels=labels)
+            for name, end in (("before", first), ("after", second))
         ],
     )
 
@@ -220,7 +227,8 @@ async def list_mail_domains(parts: Parts, request: Request, _: Session) -> View:
         else await _mail_domain(parts, domain.lower())
     ]
     return View(
-        page=Page(title=domain or "Mail domains", sections=sections),
+        title=domain or "Mail domains",
+        sections=sections,
         command="cs events export --category=mail-domain"
         if domain is None
         else shlex.join(["cs", "state", f"mail-domain-{domain}"]),
@@ -237,20 +245,19 @@ async def _mail_domain(parts: Parts, domain: str) -> Section:
     for each in await newest_of(parts.log, parts.streams, stream, ROWS):
         match each.event:
             case DomainLearned(facts=learned, expires_at=until):
-                said = ", ".join(f"{k}: {v}" for k, v in plain_state(learned).items() if v)
-                words = f"learned {said}, until {until:%Y-%m-%d %H:%M}"
+                words = f"{facts_in_words(learned)}; believed until {until:%F %H:%M}"
             case BounceReported(status=status, why=why):
                 words = f"bounce {status or ''}: {why}"
             case _:
                 continue
         rows.append({"position": event_link(each.position), "at": each.event.at, "what": words})
-    known = {name: str(value) for name, value in plain_state(state.state).items()}
-    return table(
-        "What is known, and since when",
-        rows,
-        "position at what",
-        facts=facts(known),
-    )
+    known, now = state.state, parts.clock.now()
+    believed = known.known(now)
+    about = f"Now: {facts_in_words(believed)}"
+    if believed != DomainFacts():
+        about += f"; believed until {known.expires_at:%F %H:%M}"
+    about += f". {len(known.bounced)} mailboxes that mail came back from for good."
+    return table("What is known, and since when", rows, "position at what", about=about)
 
 
 def _compare(row: BrandRow) -> str:

@@ -10,7 +10,7 @@ from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.console.access import Session
 from cs.console.views import ROWS, Action, Form, Input, Parts, View, event_link, position_of
 from cs.domain.disclosure import DisclosedEvents
-from cs.history.pages import Link, Page, table
+from cs.history.pages import Link, table
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 
 #: Bytes of a letter that are shown.
@@ -92,26 +92,25 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: i
     ]
     mend = "Passed over until they are mended, then taken up again: docs/runbook.md."
     return View(
-        page=Page(
-            title="Dead letters",
-            sections=[
-                table(
-                    "Messages",
-                    rows,
-                    "letter published_at came_from error bytes lookup",
-                    about=about if rows or why else f"None. {about}",
-                    folded=contents,
-                ),
-                table(
-                    "Damaged streams",
-                    damaged[:ROWS],
-                    "stream from_version position",
-                    about=mend if damaged else "None.",
-                ),
-            ],
-        ),
+        title="Dead letters",
+        sections=[
+            table(
+                "Messages",
+                rows,
+                "letter published_at came_from error bytes lookup",
+                about=about if rows or why else f"None. {about}",
+                folded=contents,
+            ),
+            table(
+                "Damaged streams",
+                damaged[:ROWS],
+                "stream from_version position",
+                about=mend if damaged else "None.",
+            ),
+        ],
         command="cs log verify",
-        older=f"/console/dead-letters?after={end}" if every[end:] else None,
+        place="after",
+        older=end if every[end:] else None,
         actions=[*_actions([each.id for each in letters])] if letters else [],
         live=not contents,
     )
@@ -119,24 +118,11 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: i
 
 def _actions(letters: Sequence[str]) -> Iterator[Action]:
     which = Input(name="letter", label="Letter", options=letters)
+    yield Action("Send again", "/console/dead-letters/send", inputs=[which])
+    yield Action("Discard", "/console/dead-letters/discard", inputs=[which])
     yield Action(
-        name="Send again",
-        to="/console/dead-letters/send",
-        asks="It goes back to the topic that it came from; what is recorded already changes "
-        "nothing. Cannot be undone.",
-        inputs=[which],
-    )
-    yield Action(
-        name="Discard",
-        to="/console/dead-letters/discard",
-        asks="It is not shown any more. Cannot be undone.",
-        inputs=[which],
-    )
-    yield Action(
-        name="Read",
-        to="/console/dead-letters",
-        asks="Its content, which may name people, is shown once. Who looked and why is stored "
-        "for good.",
+        "Read",
+        "/console/dead-letters",
         role="privacy",
         inputs=[which, Input(name="why", label="Reason", required=True)],
     )

@@ -19,7 +19,6 @@ from cs.console.views import (
     event_link,
     not_found,
     position_of,
-    same,
 )
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import shapes
@@ -29,7 +28,7 @@ from cs.eventlog.stored_cause import cause_in
 from cs.history.causes import CausedEvent, explain
 from cs.history.history import UNREADABLE
 from cs.history.newest import WINDOW, newest_of
-from cs.history.pages import Link, Page, Section, facts, table
+from cs.history.pages import Link, Section, facts, table
 from cs.history.selection import BadSelection, Selection
 from cs.history.states import HIDDEN
 from cs.history.words import cause_in_words
@@ -43,11 +42,15 @@ _FOLLOWED = (
 _FILTERS = ("type", "category", "stream", "key", "lookup")
 
 
-class _Head(msgspec.Struct):
+class Head(msgspec.Struct):
     """Fields of an event as it is stored."""
 
     at: Any = None
     lookup: str | None = None
+    search: Any = None
+    brand: Any = None
+    outcome: Any = None
+    request: Any = None
 
 
 async def list_events(parts: Parts, request: Request, _: Session) -> View:
@@ -65,7 +68,7 @@ async def list_events(parts: Parts, request: Request, _: Session) -> View:
     rows = [
         {
             "position": event_link(each.position),
-            "at": str(_head(each).at or ""),
+            "at": str(head_of(each).at or ""),
             "type": each.topic,
             "stream": _stream_link(each.stream),
             "version": each.version,
@@ -78,28 +81,16 @@ async def list_events(parts: Parts, request: Request, _: Session) -> View:
     if before is not None and 1 < before <= await parts.log.head():
         words.append(f"--upto={before - 1}")
     inputs = [
-        Input(name="type", label="Type", value=given["type"] or ""),
-        Input(
-            name="category",
-            label="Category",
-            value=given["category"] or "",
-            options=["", *CATEGORIES],
-        ),
-        *(
-            Input(name=name, label=name.capitalize(), value=given[name] or "")
-            for name in _FILTERS[2:]
-        ),
-        Input(name="before", label="Before position", value=str(before or "")),
+        Input(name=name, value=value, options=["", *CATEGORIES] if name == "category" else ())
+        for name, value in given.items()
     ]
+    inputs.append(Input(name="before", label="Before position", value=str(before or "")))
     return View(
-        page=Page(
-            title="Events",
-            sections=[table("Events", rows, "position at type stream version", about=about)],
-        ),
+        title="Events",
+        sections=[table("Events", rows, "position at type stream version", about=about)],
         command=shlex.join(["cs", "events", "export", *words]),
         filters=inputs,
-        older=None if more is None else same(request, before=more),
-        newest=None if before is None else same(request, before=""),
+        older=more,
         live=before is None,
     )
 
@@ -138,7 +129,7 @@ async def show_event(parts: Parts, request: Request, session: Session) -> View:
     values = {
         "stream": _stream_link(event.stream),
         "version": event.version,
-        "at": str(_head(event).at or ""),
+        "at": str(head_of(event).at or ""),
         "caused by": cause,
         "event before": event_link(position - 1) if position > 1 else None,
         "event after": event_link(position + 1) if position < head else None,
@@ -154,14 +145,12 @@ async def show_event(parts: Parts, request: Request, session: Session) -> View:
         )
     )
     return View(
-        page=Page(
-            title=f"Event {position}",
-            lead=event.topic,
-            sections=[
-                Section(heading="The event", facts=facts(values), folded=folded),
-                *chain,
-            ],
-        ),
+        title=f"Event {position}",
+        lead=event.topic,
+        sections=[
+            Section(heading="The event", facts=facts(values), folded=folded),
+            *chain,
+        ],
         command=f"cs events why {position}",
     )
 
@@ -204,14 +193,16 @@ def _selection(given: dict[str, str | None]) -> Selection:
 
 def _holds(selection: Selection, event: SealedEvent) -> bool:
     lookup = selection.lookup
-    return lookup is None or (lookup.encode() in event.state and _head(event).lookup == lookup)
+    return lookup is None or (
+        lookup.encode() in event.state and head_of(event).lookup == lookup
+    )
 
 
-def _head(event: SealedEvent) -> _Head:
+def head_of(event: SealedEvent) -> Head:
     try:
-        return msgspec.json.decode(event.state, type=_Head)
+        return msgspec.json.decode(event.state, type=Head)
     except UNREADABLE:
-        return _Head()
+        return Head()
 
 
 def _json(state: bytes, hidden: frozenset[str]) -> str:

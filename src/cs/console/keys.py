@@ -16,11 +16,11 @@ from cs.console.views import (
     Parts,
     Secret,
     View,
+    chosen,
     event_link,
     key_link,
     not_found,
     position_of,
-    same,
     search_link,
 )
 from cs.domain.codec import topic_of
@@ -30,18 +30,22 @@ from cs.domain.rate_limits import RateWindow
 from cs.eventlog.port import NO_STREAM, RecordedEvent, Where
 from cs.history.history import opened, pass_over
 from cs.history.newest import newest_of
-from cs.history.pages import Page, Section, facts, table
+from cs.history.pages import Section, facts, table
+from cs.projections.usage import UsageRow, day_after
 from cs.runtime.durations import in_words
 
 #: Days of use that a forecast is made from.
 FORECAST_DAYS = 90
+_MAKE = "`cs keys create` makes one."
 #: Units that one grant may add or take away.
 MOST = 1_000_000_000
 
 
 async def list_keys(parts: Parts, request: Request, _: Session) -> View:
-    """Show every key with its quota and use; never a secret."""
-    found = sorted(await parts.reading.keys(), key=lambda each: each[1].issued_at, reverse=True)
+    """Show every key, or those that some words mean, with quota and use; never a secret."""
+    words = chosen(request, "q")
+    found = await keys_meant(parts, words)
+    found.sort(key=lambda each: each[1].issued_at, reverse=True)
     first = position_of(request, "from") or 0
     rows = [
         {
@@ -52,18 +56,34 @@ async def list_keys(parts: Parts, request: Request, _: Session) -> View:
             "used": row.used,
             "remaining": row.quota - row.used,
             "running": row.reserved,
+            "last_used": row.last_search_at,
+            "runs_out_about": row.runs_out_on(parts.clock.now()),
             "revoked": row.revoked,
         }
         for key_id, row in found[first : first + ROWS]
     ]
-    fields = "key label last4 quota used remaining running revoked"
-    about = "" if rows else "There is none yet: `cs keys create` makes one."
-    older = same(request, **{"from": first + ROWS}) if len(found) > first + ROWS else None
+    fields = "key label last4 quota used remaining running last_used runs_out_about revoked"
+    about = "No key has this id, label or end." if words else "There is none yet: " + _MAKE
+    if rows:
+        about = "When a key runs out is by its average since it was issued; its page has more."
     return View(
-        page=Page(title="Keys", sections=[table("Keys", rows, fields, about=about)]),
+        title="Keys",
+        sections=[table("Keys", rows, fields, about=about)],
         command="cs keys list",
-        older=older,
+        filters=[Input(name="q", label="Id, label or last four characters", value=words)],
+        place="from",
+        older=first + ROWS if len(found) > first + ROWS else None,
     )
+
+
+async def keys_meant(parts: Parts, words: str | None) -> list[tuple[str, UsageRow]]:
+    """Return id and row of the keys with *words* as id, label or end; of all without words."""
+    every, lower = await parts.reading.keys(), (words or "").lower()
+    return [
+        (key_id, row)
+        for key_id, row in every
+        if not words or lower in {key_id, row.label.lower(), row.last4.lower()}
+    ]
 
 
 async def show_key(parts: Parts, request: Request, _: Session) -> View:
@@ -79,28 +99,22 @@ async def show_key(parts: Parts, request: Request, _: Session) -> View:
     rows = [_movement(each) for each in await opened(parts.keys, found, pass_over)]
     days = _by_day(events, parts.clock.now())
     return View(
-        page=Page(
-            title=key.label or key_id,
-            lead=f"{key_id}, ends in {key.last4}" + (", revoked" if key.revoked else ""),
-            sections=[
-                _figures(key, days, parts.clock.now()),
-                table("Newest events", rows, "position at what units search outcome charged"),
-                table("What operators did", acts_in(events), "at what by"),
-            ],
-        ),
+        title=key.label or key_id,
+        lead=f"{key_id}, ends in {key.last4}" + (", revoked" if key.revoked else ""),
+        sections=[
+            _figures(key, days, parts.clock.now()),
+            table("Newest events", rows, "position at what units search outcome charged"),
+            table("What operators did", acts_in(events), "at what by"),
+        ],
         command=f"cs ledger {key_id}",
         actions=_actions(key_id, key),
-        older=None if more is None else same(request, before=more),
-        newest=None if before is None else same(request, before=""),
+        older=more,
+        times=[day.timestamp() for day in days],
         plots={
-            "Searches and charges by day": (
-                ["searches", "charged"],
-                [
-                    [day.timestamp() for day in days],
-                    [searches for searches, _ in days.values()],
-                    [charged for _, charged in days.values()],
-                ],
-            )
+            "Searches and charges by day": {
+                "searches": [searches for searches, _ in days.values()],
+                "charged": [charged for _, charged in days.values()],
+            }
         },
     )
 
@@ -136,11 +150,10 @@ def _figures(key: Key, days: Mapping[datetime, tuple[int, int]], now: datetime) 
     begun = min(days, default=now)
     length = max((now - begun) / timedelta(days=1), 1.0)
     a_day = charged / length
-    lasts = (
-        in_words(remaining / a_day * 86_400)
-        if a_day
-        else f"nothing charged in {FORECAST_DAYS} days"
-    )
+    lasts = f"nothing charged in {FORECAST_DAYS} days"
+    if a_day:
+        on = day_after(remaining / a_day, now)
+        lasts = in_words(remaining / a_day * 86_400) + (f", on {on}" if on else "")
     return Section(
         heading="Quota",
         facts=facts(
@@ -179,24 +192,11 @@ def _by_day(
 def _actions(key_id: str, key: Key) -> Sequence[Action]:
     if key.revoked:
         return ()
-    at = f"/console/keys/{key_id}"
+    at, units = f"/console/keys/{key_id}", Input(name="units", label="Searches", required=True)
     return (
-        Action(
-            name="Grant quota",
-            to=f"{at}/grant",
-            asks="Adds searches, or takes away with a negative number. The opposite undoes it.",
-            inputs=[Input(name="units", label="Searches", required=True)],
-        ),
-        Action(
-            name="Rotate",
-            to=f"{at}/rotate",
-            asks="The old secret ends at once and the new one is shown once. Cannot be undone.",
-        ),
-        Action(
-            name="Revoke",
-            to=f"{at}/revoke",
-            asks="The key ends for good; running searches are settled. Cannot be undone.",
-        ),
+        Action("Grant quota", f"{at}/grant", inputs=[units]),
+        Action("Rotate", f"{at}/rotate"),
+        Action("Revoke", f"{at}/revoke"),
     )
 
 

@@ -8,13 +8,20 @@ from starlette.requests import Request
 from cs.console.access import Session
 from cs.console.activity import SPANS, Bucket, Span
 from cs.console.views import Action, Form, Parts, View, chosen, same
+from cs.domain.brand.brand import stream_of
 from cs.domain.source_cost import MICROS
 from cs.domain.stages.table import STAGES
-from cs.history.pages import Link, Page, Section, facts, table
+from cs.history.pages import Link, Section, facts, table
 from cs.history.service_state import ServiceState
 from cs.history.words import OUTCOMES
 from cs.runtime.durations import in_words
 
+_WRONG = "what cause do_next"
+#: What `_wrong` looks at, where nothing is.
+NOTHING = (
+    "Nothing found. Checked: readiness, pause, damage, data keys, settings, lag of the views, "
+    "Kafka, forged outcomes, sources and verifiers that could not answer, dead letters."
+)
 #: Events by which views are behind before it is shown as wrong.
 BEHIND = 1_000
 
@@ -29,48 +36,31 @@ async def overview(parts: Parts, request: Request, _: Session) -> View:
     if letters := [] if parts.dead_letters is None else await parts.dead_letters.newest():
         where = Link("read them", "/console/dead-letters")
         wrong.append({"what": "Dead letters", "cause": str(len(letters)), "do_next": where})
-    page = Page(
+    pause = "Resume" if state.paused else "Pause"
+    outcomes = sorted({name for _, bucket in buckets for name in bucket.outcomes})
+    return View(
         title="Overview",
         lead=f"World {state.world or 'none yet'}; {state.events} events; "
         f"views {state.views_behind} behind",
         sections=[
-            table("What is wrong", wrong, "what cause do_next")
-            if wrong
-            else Section(heading="What is wrong", about="Nothing that this process can see."),
+            table("What is wrong", wrong, _WRONG, about="" if wrong else NOTHING),
             _running(state),
             _lately(span, [bucket for _, bucket in buckets]),
-            *_failures(state),
+            _failures(state),
         ],
-    )
-    pause = Action(
-        name="Resume" if state.paused else "Pause",
-        to="/console/resume" if state.paused else "/console/pause",
-        asks="Accept new searches again."
-        if state.paused
-        else "Refuse new searches with 503; running ones and reading go on. "
-        "It can be undone: Resume.",
-    )
-    times = [at.timestamp() for at, _ in buckets]
-    outcomes = sorted({name for _, bucket in buckets for name in bucket.outcomes})
-    return View(
-        page=page,
         command="cs status",
         live=True,
-        actions=[pause],
+        actions=[Action(pause, f"/console/{pause.lower()}")],
         spans=[(each.name, same(request, span=each.name), each == span) for each in SPANS],
+        times=[at.timestamp() for at, _ in buckets],
         plots={
-            "Searches ended": (
-                outcomes,
-                [times, *([b.outcomes[name] for _, b in buckets] for name in outcomes)],
-            ),
-            "Lookups, p50 and p95 in seconds": (
-                ["p50", "p95"],
-                [
-                    times,
-                    *([b.quantile("lookup", q) for _, b in buckets] for q in (0.5, 0.95)),
-                ],
-            ),
-            "Cost in US dollars": (["cost"], [times, [b.micros / MICROS for _, b in buckets]]),
+            "Searches ended": {
+                name: [b.outcomes[name] for _, b in buckets] for name in outcomes
+            },
+            "Lookups, p50 and p95 in seconds": {
+                f"p{q}": [b.quantile("lookup", q / 100) for _, b in buckets] for q in (50, 95)
+            },
+            "Cost in US dollars": {"cost": [b.micros / MICROS for _, b in buckets]},
         },
     )
 
@@ -149,18 +139,20 @@ def _lately(span: Span, buckets: Sequence[Bucket]) -> Section:
     return table(f"The last {span.name}", rows, "stage p50 p95", facts=facts(values))
 
 
-def _failures(state: ServiceState) -> Iterator[Section]:
-    if state.failures:
-        rows = [
-            {
-                "at": each.at,
-                "outcome": each.outcome,
-                "why": each.why,
-                "lookup": Link(each.lookup, f"/console/events?lookup={each.lookup}"),
-            }
-            for each in state.failures
-        ]
-        yield table("Last lookups that failed", rows, "at outcome why lookup")
+def _failures(state: ServiceState) -> Section:
+    rows = [
+        {
+            "at": each.at,
+            "brand": Link(each.brand, f"/console/brands/{stream_of(each.lookup)}"),
+            "outcome": each.outcome,
+            "why": each.why,
+            "lookup": Link(each.lookup, f"/console/events?lookup={each.lookup}"),
+        }
+        for each in state.failures
+    ]
+    about = "" if rows else f"None in the newest {state.recent} events."
+    heading, fields = "Last lookups without an e-mail", "at brand outcome why lookup"
+    return table(heading, rows, fields, about=about)
 
 
 def _seconds(value: float | None) -> str | None:

@@ -5,10 +5,10 @@ from starlette.responses import Response
 
 from cs.console.access import Session
 from cs.console.keys import acts_in
-from cs.console.views import Action, Form, Input, Parts, View, position_of, same
+from cs.console.views import Action, Form, Input, Parts, View, position_of
 from cs.eventlog.port import Where
 from cs.history.history import opened, pass_over
-from cs.history.pages import Page, table
+from cs.history.pages import table
 
 #: The name of the file that an export is downloaded as.
 FILE = "person.json"
@@ -16,20 +16,12 @@ _WHO = (Input(name="email", label="E-mail"), Input(name="profile", label="or Lin
 _WHY = "Asked for by the person, GDPR article 15"
 _ACTIONS = (
     Action(
-        name="Export",
-        to="/console/people/export",
-        asks="Everything that is held on the person, as JSON. Who asked and why is stored.",
+        "Export",
+        "/console/people/export",
         role="privacy",
         inputs=[*_WHO, Input(name="why", label="Reason", value=_WHY, required=True)],
     ),
-    Action(
-        name="Erase",
-        to="/console/people/erase",
-        asks="Erases the person from everything stored and keeps later searches from finding "
-        "them. Cannot be undone.",
-        role="privacy",
-        inputs=_WHO,
-    ),
+    Action("Erase", "/console/people/erase", role="privacy", inputs=_WHO),
 )
 
 
@@ -46,11 +38,10 @@ async def show_people(parts: Parts, request: Request, session: Session) -> View:
     if not session.may("privacy"):
         about += " Both need the role privacy; ask for it."
     return View(
-        page=Page(
-            title="People", sections=[table("Requests", acts, "at what by", about=about)]
-        ),
+        title="People",
+        sections=[table("Requests", acts, "at what by", about=about)],
         command="cs people suppressed",
-        older=None if more is None else same(request, before=more),
+        older=more,
         actions=_ACTIONS,
     )
 

@@ -10,10 +10,14 @@ from starlette.requests import Request
 
 from cs.console.access import Session
 from cs.console.views import NOT_READY, ROWS, Input, Parts, View, chosen, same
+from cs.domain.key import SearchSettled
+from cs.eventlog.port import Where
+from cs.history.history import opened, pass_over
 from cs.history.pages import Page, Section
 from cs.history.report import FIGURES, MACROS
 from cs.history.report.figures import Report
 from cs.history.report.rendering import report_page
+from cs.projections.reading import topics_of
 
 #: Periods that are offered, in days; the second is chosen unless another one is.
 PERIODS = {"week": 7, "30 days": 30, "quarter": 90, "year": 365}
@@ -24,23 +28,18 @@ YEARS = range(1971, 9_000)
 
 async def show_report(parts: Parts, request: Request, _: Session) -> View:
     """Show the figures of a period of whole days."""
-    today = parts.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    tomorrow = today + timedelta(days=1)
-    until = _day(request, "until") or tomorrow
+    tomorrow = _day_after(parts.clock.now())
+    until = _day(request, "until") or await _end_of_data(parts, tomorrow)
     since = _day(request, "since") or until - USUAL
     if since >= until:
         raise HTTPException(400, "since: a day before the one that the period ends with")
     report: Report | None = await parts.slow.get("report", since, until)
-    if report is None:
-        page = Page(title="Report", sections=[NOT_READY])
-    else:
-        page = report_page(report, ROWS)
-        page = replace(
-            page, lead=f"{page.lead}. {page.foot}", foot="", sections=[*_sections(page)]
-        )
+    page = None if report is None else report_page(report, ROWS)
     words = ("cs", "report", "--since", f"{since:%F}", "--until", f"{until:%F}")
     return View(
-        page=page,
+        title="Report" if page is None else page.title,
+        lead="" if page is None else f"{page.lead}. {page.foot}",
+        sections=[NOT_READY] if page is None else [*_sections(page)],
         command=shlex.join([*words, "--top", str(ROWS)]),
         filters=[
             Input(name="since", label="From, year-month-day", value=f"{since:%F}"),
@@ -52,6 +51,19 @@ async def show_report(parts: Parts, request: Request, _: Session) -> View:
             for begin in [tomorrow - timedelta(days=days)]
         ],
     )
+
+
+async def _end_of_data(parts: Parts, tomorrow: datetime) -> datetime:
+    """Return *tomorrow*, or the day after the last search if the usual period has none."""
+    found, _ = await parts.newest(Where(topics=topics_of(SearchSettled)), None)
+    for each in await opened(parts.keys, found[:1], pass_over):
+        if each.event.at < tomorrow - USUAL:
+            return _day_after(each.event.at)
+    return tomorrow
+
+
+def _day_after(at: datetime) -> datetime:
+    return at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
 
 def _sections(page: Page) -> Iterator[Section]:

@@ -2,10 +2,12 @@
 
 import shlex
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from starlette.requests import Request
 
 from cs.console.access import Session
+from cs.console.events import head_of
+from cs.console.keys import keys_meant
 from cs.console.views import (
     Action,
     Form,
@@ -16,16 +18,15 @@ from cs.console.views import (
     key_link,
     not_found,
     position_of,
-    same,
     search_link,
 )
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
-from cs.domain.key import SearchAdmitted
-from cs.eventlog.port import Where
+from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
+from cs.eventlog.port import SealedEvent, Where
 from cs.history.history import opened, pass_over
 from cs.history.newest import NEWEST
-from cs.history.pages import Link, Page, Section, table
+from cs.history.pages import Link, Section, table
 from cs.history.redacting import redact_search
 from cs.history.search_page import search_page
 from cs.history.searches import SearchAt, key_of_search, of_long_key, search_at
@@ -34,23 +35,50 @@ from cs.projections.reading import topics_of
 from cs.projections.searches import SEARCHES
 
 
+async def search_of_call(parts: Parts, request_id: str) -> str:
+    """Return the search that the call *request_id* asked for.
+
+    Raises:
+        HTTPException: 404: none of the newest did.
+    """
+    where = Where(topics=topics_of(SearchAdmitted, SearchRepeated))
+    found, _ = await parts.newest(where, None, holds=lambda e: head_of(e).request == request_id)
+    if not found:
+        raise not_found(
+            f"no search of late was asked for by {request_id}", "its key lists more"
+        )
+    return str(head_of(found[0]).search)
+
+
 async def list_searches(parts: Parts, request: Request, _: Session) -> View:
-    """Show the searches that were admitted last."""
-    key = chosen(request, "key")
-    streams = None if key is None else frozenset({f"key-{key}"})
-    where = Where(topics=topics_of(SearchAdmitted), streams=streams)
-    found, before = await parts.newest(where, position_of(request))
-    events = await opened(parts.keys, found, pass_over)
+    """Show the searches that were admitted last; of one outcome those that ended last."""
+    given = {name: chosen(request, name) for name in ("key", "brand", "outcome")}
+    key, brand, outcome = given.values()
+    of_key = [] if key is None else [each for each, _ in await keys_meant(parts, key)] or [key]
+    where = Where(
+        topics=topics_of(SearchSettled if outcome else SearchAdmitted),
+        streams=frozenset(f"key-{each}" for each in of_key) or None,
+    )
+    part = (brand or "").lower()
+
+    def holds(stored: SealedEvent) -> bool:
+        said = head_of(stored)
+        return said.outcome == outcome if outcome else part in str(said.brand).lower()
+
+    found, older = await parts.newest(where, position_of(request), holds=holds)
     rows = []
-    for each in events:
+    for each in await opened(parts.keys, found, pass_over):
         event = each.event
-        assert isinstance(event, SearchAdmitted)
+        assert isinstance(event, SearchAdmitted | SearchSettled)
         row = await parts.views.get(SEARCHES, event.search)
+        name = event.brand if isinstance(event, SearchAdmitted) else row.brand if row else ""
+        if part not in name.lower():
+            continue
         rows.append(
             {
                 "at": event.at,
                 "search": search_link(event.search),
-                "brand": event.brand,
+                "brand": name,
                 "key": key_link(each.stream.removeprefix("key-")),
                 "outcome": "running" if row is None else row.reason or row.status,
                 "reused": bool(row and row.cached),
@@ -58,12 +86,19 @@ async def list_searches(parts: Parts, request: Request, _: Session) -> View:
             }
         )
     about = "" if rows else "None in this part of the log. cs search BRAND makes one."
+    words = [f"--key={of_key[0]}"] if len(of_key) == 1 else []
+    words += [f"--{n}={value}" for n, value in given.items() if value and n != "key"]
     listed = table("Searches", rows, "at search brand key outcome reused charged", about=about)
     return View(
-        page=Page(title="Searches", sections=[listed]),
-        command=shlex.join(["cs", "searches", "list", *(["--key", key] if key else [])]),
-        filters=[Input(name="key", label="Key", value=key or "")],
-        older=None if before is None else same(request, before=before),
+        title="Searches",
+        sections=[listed],
+        command=shlex.join(["cs", "searches", "list", *words]),
+        filters=[
+            Input(name="key", label="Key: id, label or last four", value=key),
+            Input(name="brand", label="Part of the brand", value=brand),
+            Input(name="outcome", value=outcome, options=["", *OUTCOMES]),
+        ],
+        older=older,
     )
 
 
@@ -107,9 +142,8 @@ def _view(request: Request, shown: SearchAt) -> View:
     ended = [run.last_position] if run is not None else []
     last = max(search.position, search.settled_position or 0, *ended)
     why = Action(
-        name="Show people",
-        to=f"{request.url.path}?at={shown.position}",
-        asks="People are shown in clear, once. Who looked and why is stored for good.",
+        "Show people",
+        f"{request.url.path}?at={shown.position}",
         role="privacy",
         inputs=[Input(name="why", label="Reason", required=True)],
     )
@@ -119,11 +153,10 @@ def _view(request: Request, shown: SearchAt) -> View:
             ("Key", key_link(search.key)),
             ("Lookup", Link(search.lookup, f"/console/events?lookup={search.lookup}")),
             ("Brand", Link(str(page.title), f"/console/brands/{stream_of(search.lookup)}")),
-            ("Outcome", OUTCOMES.get(search.outcome or "", search.outcome) or "running"),
         ],
     )
     return View(
-        page=replace(page, sections=[key, *page.sections]),
+        **asdict(replace(page, sections=[key, *page.sections])),
         command=f"cs searches show {search.search}"
         + ("" if shown.now else f" --at {shown.position}"),
         actions=[why] if shown.is_redacted else [],

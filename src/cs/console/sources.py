@@ -10,8 +10,9 @@ from starlette.requests import Request
 from cs.console.access import Session
 from cs.console.views import Action, Form, Parts, View
 from cs.domain.source_cost import MICROS, SourceFigures
-from cs.history.pages import Page, Section, table
+from cs.history.pages import Section, table
 from cs.history.service_state import RecentRuns
+from cs.history.words import ENDED
 from cs.paid_calls.budgets import Spending
 from cs.paid_calls.service import WORKS, CheckedPlugin
 from cs.projections.source_weeks import WEEKS, figures_until
@@ -19,10 +20,6 @@ from cs.projections.source_weeks import WEEKS, figures_until
 #: The least time between two checks of the same kind.
 CHECKED_S = 10.0
 _KINDS = ("sources", "verifiers")
-_ASKS = (
-    "Asks every one of them once, as cheaply as it can be asked. Most checks are free; a "
-    "search engine or a verification service may charge for one call. Cannot be undone."
-)
 
 
 async def show_sources(parts: Parts, _request: Request, _session: Session) -> View:
@@ -34,21 +31,16 @@ async def show_sources(parts: Parts, _request: Request, _session: Session) -> Vi
     fields = "name stage questions calls usd found used verified usd_per_email"
     checked = [each for kind in _KINDS for each in parts.slow.last("check", kind) or ()]
     return View(
-        page=Page(
-            title="Sources and verifiers",
-            sections=[
-                table("Cost and yield", rows, fields, about=about),
-                _spent(await parts.spending()),
-                *([_checks(checked)] if checked else []),
-                _ends("How sources ended lately", state.sources),
-                _ends("How verifiers ended lately", state.verifiers),
-            ],
-        ),
-        command="cs report --by source",
-        actions=[
-            Action(name=f"Check {kind}", to=f"/console/sources/check-{kind}", asks=_ASKS)
-            for kind in _KINDS
+        title="Sources and verifiers",
+        sections=[
+            table("Cost and yield", rows, fields, about=about),
+            _spent(await parts.spending()),
+            *([_checks(checked)] if checked else []),
+            _ends("sources", state.sources, state.recent),
+            _ends("verifiers", state.verifiers, state.recent),
         ],
+        command="cs report --by source",
+        actions=[Action(f"Check {kind}", f"/console/sources/check-{kind}") for kind in _KINDS],
     )
 
 
@@ -64,16 +56,11 @@ async def check(parts: Parts, request: Request, _session: Session, _form: Form) 
 
 def _row(each: SourceFigures) -> dict[str, Any]:
     usd = each.micros / MICROS
-    return {
-        "name": each.name,
-        "stage": each.stage,
+    per_email = f"{usd / each.verified:.4f}" if each.verified else f"${usd:.2f}, no e-mail"
+    return asdict(each) | {
         "questions": each.asked,
-        "calls": each.calls,
         "usd": Decimal(each.micros) / MICROS,
-        "found": each.found,
-        "used": each.used,
-        "verified": each.verified,
-        "usd_per_email": f"{usd / each.verified:.4f}" if usd and each.verified else None,
+        "usd_per_email": per_email if usd else None,
     }
 
 
@@ -105,14 +92,19 @@ def _checks(every: Sequence[CheckedPlugin]) -> Section:
     return table("The last check", rows, "name kind ended usd_per_call left why")
 
 
-def _ends(heading: str, every: dict[str, RecentRuns]) -> Section:
+def _ends(kind: str, every: dict[str, RecentRuns], recent: int) -> Section:
     rows: Sequence[dict[str, Any]] = [
         {
             "name": name,
-            "ended": ", ".join(f"{n} {how}" for how, n in sorted(runs.ended.items())),
-            "last": f"{runs.last}: {runs.why}" if runs.why else runs.last,
+            "ended": ", ".join(
+                f"{n} {ENDED.get(how, how)}" for how, n in sorted(runs.ended.items())
+            ),
+            "last": ": ".join(filter(None, (ENDED.get(runs.last, runs.last), runs.why))),
             "at": runs.last_at,
         }
         for name, runs in sorted(every.items())
     ]
-    return table(heading, rows, "name ended last at", about="" if rows else "None was asked.")
+    about = f"In the lookups that began in the newest {recent} events, whenever that was."
+    if not rows:
+        about = f"None was asked in the newest {recent} events."
+    return table(f"How {kind} ended", rows, "name ended last at", about=about)

@@ -32,7 +32,7 @@ from cs.runtime.slow_work import SlowWork
 ROWS = 50
 #: Stands for what is not made yet.
 NOT_READY = Section(
-    heading="Not ready yet", about="It is being made. Load the page again in a few seconds."
+    heading="Not ready yet", about="It is being made; this page shows it when it is there."
 )
 #: How long something that was read for one page is shown on others: many may look at once.
 #: How recent runs ended takes longer to read, so an older one is shown while it is read again.
@@ -101,49 +101,50 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     """A field of a form: of a filter or of an action."""
 
     name: str
-    label: str
-    value: str = ""
+    label: str = ""  # if empty: its name
+    value: str | None = None
     options: Sequence[str] = ()  # a choice among these; else free text
+    labels: Mapping[str, str] = {}  # of options, where they differ
     required: bool = False
 
 
-class Action(msgspec.Struct, frozen=True, kw_only=True):
+class Action(msgspec.Struct, frozen=True):
     """Something that an operator can do, as a form that asks once.
 
     Attributes:
+        name: By it `console.html` says what it does, and whether it can be undone.
         to: Where its form is sent.
-        asks: What it does, and whether it can be undone.
         role: Who may.
     """
 
     name: str
     to: str
-    asks: str
     role: OperatorRole = "operator"
     inputs: Sequence[Input] = ()
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class View(Page, frozen=True, kw_only=True):
     """A page of the console.
 
     Attributes:
         command: The command that prints the same.
         filters: Of a form that reads the page again.
-        older: Where the next page of rows is; *newest*: where the first one is.
+        place: The parameter that says where the rows of a page begin; *older*: its value for
+            the next page, ``None`` if there is none.
         live: Whether it is read again while it is looked at.
-        plots: By title: names of series, times in seconds, and the values of each series.
+        plots: By title: the values of each series by its name, at the same `times`, in seconds.
         slider: The position that is shown, and the first and last that may be.
     """
 
-    page: Page
     command: str
     filters: Sequence[Input] = ()
     actions: Sequence[Action] = ()
-    older: str | None = None
-    newest: str | None = None
+    place: str = "before"
+    older: int | str | None = None
     live: bool = False
     spans: Sequence[tuple[str, str, bool]] = ()  # name, address, and whether it is chosen
-    plots: Mapping[str, tuple[Sequence[str], Sequence[Sequence[float | None]]]] = {}
+    plots: Mapping[str, Mapping[str, Sequence[float | None]]] = {}
+    times: Sequence[float] = ()
     slider: tuple[int, int, int] | None = None
 
 

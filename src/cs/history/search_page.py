@@ -15,7 +15,7 @@ from cs.history.pages import Bar, Facts, Look, Page, Section, facts, table
 from cs.history.redacting import HIDDEN, reply_to
 from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson
 from cs.history.searches import SearchAt
-from cs.history.words import KEPT, OUTCOMES, REASONS, cause_in_words
+from cs.history.words import ENDED, KEPT, OUTCOMES, REASONS, cause_in_words, why_ended
 from cs.projections.searches import instant
 from cs.runtime.durations import in_words
 
@@ -50,7 +50,10 @@ def search_page(search: SearchAt) -> Page:
             _stages(search.run),
             table(
                 "Sources and verifiers asked",
-                search.asked,
+                [
+                    {**use, "ended": ENDED.get(use["ended"], use["ended"])}
+                    for use in search.asked
+                ],
                 "stage item name ended questions calls used cost expected why",
                 about=f"Cost in money: {cost_in_words(search.asked)}.",
             ),
@@ -58,11 +61,22 @@ def search_page(search: SearchAt) -> Page:
         ]
     return Page(
         title=str(record["brand"]),
-        lead=f"Search {search.search.search} as of position {search.position}",
+        lead=f"{_in_short(search)} Search {search.search.search}, as of position "
+        f"{search.position}.",
         notes=[_HIDDEN_NOTE if search.is_redacted else _OPEN_NOTE, *_erased(search)],
         sections=sections,
         foot=f"Made of the event log up to position {search.position}, by cs searches show.",
     )
+
+
+def _in_short(search: SearchAt) -> str:
+    """Return in a sentence how *search* ended and why; nothing in it names a person."""
+    outcome = search.search.outcome
+    if outcome is None:
+        return "It runs."
+    said = OUTCOMES.get(outcome, outcome)
+    why = "" if search.run is None else why_ended(search.run)
+    return f"{said[:1].upper()}{said[1:]}{': ' if why else ''}{why}."
 
 
 def _erased(search: SearchAt) -> Iterator[str]:

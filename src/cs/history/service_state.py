@@ -15,9 +15,11 @@ from msgspec.structs import asdict, replace
 from cs.domain.service import WorldChosen
 from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog, RecordedEvent
 from cs.eventlog.streams import Streams
+from cs.history.brands import words_of
 from cs.history.history import History, opened, pass_over
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
+from cs.history.words import failed_last, why_ended
 from cs.keystore.port import KeyStore
 from cs.projections.brands import BRANDS
 from cs.projections.searches import SEARCHES
@@ -49,10 +51,15 @@ class RecentRuns(msgspec.Struct):
 
 
 class FailedLookup(msgspec.Struct, frozen=True):
-    """A lookup that did not end well; *why* is the cause of its last failed attempt."""
+    """A lookup that did not end well.
+
+    Attributes:
+        why: The cause of its last failed attempt, else why it ended so (`why_ended`).
+    """
 
     at: datetime
     lookup: str
+    brand: str
     outcome: str
     why: str
 
@@ -180,9 +187,6 @@ def _count(ends: RecentEnds, run: Run) -> None:
 
 def _failure(run: Run) -> FailedLookup:
     assert run.finished_at is not None
-    why = ""
-    for attempt in run.attempts:
-        if attempt.end == "failed":
-            of_sources = [f"{name}: {cause}" for name, cause in attempt.causes.items()]
-            why = "; ".join([f"{attempt.stage}: {attempt.why}", *of_sources])
-    return FailedLookup(run.finished_at, run.lookup, run.outcome or "", why)
+    why = failed_last(run) or why_ended(run)
+    brand = words_of(run.query)
+    return FailedLookup(run.finished_at, run.lookup, brand, run.outcome or "", why)

@@ -3,6 +3,7 @@
 A reason of a plug-in is not listed here and is shown as it is.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 
 from cs.domain.causation import (
@@ -14,7 +15,9 @@ from cs.domain.causation import (
     StartCause,
     TimerCause,
 )
+from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.rule_sets import NOT_RECORDED
+from cs.history.runs import Run
 
 
 def cause_in_words(cause: AnyCause | None) -> str:
@@ -104,6 +107,9 @@ KEPT: Mapping[str, str] = {
     "not-shown": "not in the answer",
 }
 
+#: How a source ended, where its own word would be read as a number of results.
+ENDED: Mapping[str, str] = {"used": "answered"}
+
 #: The outcomes of searches (contract text 7).
 OUTCOMES: Mapping[str, str] = {
     "done": "at least one verified e-mail",
@@ -114,3 +120,66 @@ OUTCOMES: Mapping[str, str] = {
     "timeout": "time ran out",
     "error": "the service could not do its part",
 }
+
+
+def facts_in_words(known: DomainFacts) -> str:
+    """Return what is *known* of a mail domain, in a line."""
+    said = [
+        words
+        for value, words in (
+            (known.catch_all is True, "accepts every address, so none can be verified"),
+            (known.catch_all is False, "refuses made-up addresses"),
+            (known.greylists is True, "asks to come back later (greylists)"),
+            (known.greylists is False, "does not greylist"),
+            (known.one_recipient is True, "takes one recipient a session"),
+            (known.pattern, f"addresses are written {known.pattern}"),
+        )
+        if value
+    ]
+    return ", ".join(said) or "nothing"
+
+
+def why_ended(run: Run) -> str:
+    """Return why *run* ended as it did, in words that name no person; empty: not known."""
+    match run.outcome:
+        case "done":
+            return f"{run.verified} of {len(run.contacts)} people shown have one"
+        case "no_linkedin" if run.status == "no_match":
+            return "no source knows it"
+        case "no_linkedin" if run.status == "ambiguous":
+            return "several have this name; search with a domain as well"
+        case "no_contacts" if run.people:
+            counts = Counter(each.why for each in run.people).most_common()
+            left = (f"{n} {KEPT.get(why, why).removeprefix('left out: ')}" for why, n in counts)
+            return f"of {len(run.people)} found, {'; '.join(left)}"
+        case "no_emails":
+            return _no_emails(run)
+        case _:
+            return failed_last(run)
+
+
+def failed_last(run: Run) -> str:
+    """Return what the last failed attempt of *run* said; empty: none failed."""
+    failed = [each for each in run.attempts if each.end == "failed"]
+    if not failed:
+        return ""
+    of_sources = [f"{name}: {cause}" for name, cause in failed[-1].causes.items()]
+    return "; ".join([f"{failed[-1].stage}: {failed[-1].why}", *of_sources])
+
+
+def _no_emails(run: Run) -> str:
+    """Return for each mail domain why no address there could be verified."""
+    checks = [check.checked for person in run.people for check in person.checks]
+    said = []
+    for domain in dict.fromkeys(each.mail_domain for each in checks):
+        found = [e for each in checks if each.mail_domain == domain for e in each.evidence]
+        if any(each.verdict is Verdict.CATCH_ALL for each in found):
+            said.append(f"{domain} accepts every address, so no address there can be verified")
+        elif found:
+            reason, n = Counter(each.reason for each in found).most_common(1)[0]
+            # Another reason is of a plug-in, and may name a person.
+            words = REASONS.get(reason, "a reason of the verifier's own")
+            said.append(f"at {domain} {n} of {len(found)} addresses: {words}")
+    if not checks and not (run.brand and run.brand.mail_domains):
+        said.append("no mail domain of the company is known")
+    return "; ".join(said) or failed_last(run)

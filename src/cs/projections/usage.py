@@ -1,6 +1,6 @@
 """The view behind ``GET /usage`` and the list of keys: one row a key."""
 
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,8 @@ from cs.projections.table import Table
 
 #: Acts of operators that the row of a key shows; the log has all of them.
 ACTS = 10
+#: A forecast of more days has no date.
+FAR_DAYS = 3_650
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +34,24 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     used: int = 0
     reserved: int = 0
     searches: int = 0
+    last_search_at: datetime | None = None
     revoked: bool = False
     acts: tuple[OperatorAct, ...] = ()  # of operators, the newest ACTS, oldest first
+
+    def runs_out_on(self, now: datetime) -> date | None:
+        """Return the day when nothing is left, at the average use from its issue until *now*.
+
+        ``None``: it is not foreseeable, or the key cannot be used any more.
+        """
+        if self.revoked or not 0 < self.used < self.quota:
+            return None
+        a_day = self.used / max((now - self.issued_at) / timedelta(days=1), 1)
+        return day_after((self.quota - self.used) / a_day, now)
+
+
+def day_after(days: float, now: datetime) -> date | None:
+    """Return the day so many *days* from *now*; ``None``: it is more than `FAR_DAYS` away."""
+    return (now + timedelta(days=days)).date() if days <= FAR_DAYS else None
 
 
 def _key_id(recorded: RecordedEvent) -> str | None:
@@ -56,7 +74,12 @@ def _fold(before: UsageRow | None, recorded: RecordedEvent) -> UsageRow | None:
         return None
     match event:
         case SearchAdmitted():
-            return replace(before, reserved=before.reserved + 1, searches=before.searches + 1)
+            return replace(
+                before,
+                reserved=before.reserved + 1,
+                searches=before.searches + 1,
+                last_search_at=event.at,
+            )
         case SearchSettled(charged=charged):
             return replace(before, reserved=before.reserved - 1, used=before.used + charged)
         case KeyRotated(secret_hash=secret_hash, last4=last4, old_until=old_until):
