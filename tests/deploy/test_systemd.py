@@ -1,0 +1,45 @@
+"""The units of systemd, by systemd's own tools."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy.compose_files import FOLDER, ROLES
+from harness.servers.missing import Missing
+
+pytestmark = pytest.mark.slow
+
+ONE_PROCESS, ROLE = "contact-search.service", "contact-search@.service"
+COMMAND = "/opt/contact-search/bin/cs"
+
+
+def _analyze(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    found = shutil.which("systemd-analyze")
+    if found is None:
+        raise Missing("systemd-analyze is not here. Debian, Ubuntu: apt-get install systemd")
+    return subprocess.run([found, *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("unit", [ONE_PROCESS, ROLE])
+def test_a_unit_is_exposed_by_two_of_ten_at_most(unit: str) -> None:
+    judged = _analyze(
+        "security", "--offline=true", "--no-pager", "--threshold=20", FOLDER / "systemd" / unit
+    )
+
+    assert judged.returncode == 0, judged.stdout
+
+
+@pytest.mark.parametrize("name", [ONE_PROCESS, *(ROLE.replace("@", f"@{r}") for r in ROLES)])
+def test_systemd_takes_a_unit_without_a_word(name: str, tmp_path: Path) -> None:
+    unit = tmp_path / name
+    template = ROLE if "@" in name else ONE_PROCESS
+    text = (FOLDER / "systemd" / template).read_text()
+    assert text.count(COMMAND) == 1
+    unit.write_text(text.replace(COMMAND, sys.executable))
+
+    verified = _analyze("verify", "--man=no", "--recursive-errors=no", unit)
+
+    assert (verified.returncode, verified.stderr) == (0, "")
