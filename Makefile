@@ -26,7 +26,7 @@ AS = newcomer
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run demo cluster cluster-demo servers test test-fast check audit format bench screenshot profile faults faults-cluster faults-network faults-upgrade conformance docs lock clean fresh-machine wheel
+.PHONY: help setup setup-run demo cluster cluster-demo servers test test-fast check audit format bench screenshot profile faults faults-cluster faults-network faults-upgrade conformance docs lock clean fresh-machine wheel image check-image check-chart
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -115,6 +115,19 @@ wheel: ## build the wheel in build/wheel, and run its demo from a new environmen
 	build/wheel/env/bin/pip install --quiet --no-deps build/wheel/*.whl
 	cd build/wheel && env/bin/cs demo
 
+image: ## build the image: make image ENGINE=docker, or BASE=debian where no registry of images is reached
+	@deploy/image build
+
+check-image: ## run the image closed as in production, with a search, and look for what it must not have
+	@deploy/image check
+
+check-chart: setup ## the Helm chart, by helm and the schemas of Kubernetes and KEDA (wants Go)
+	@mkdir -p build/chart
+	@command -v helm >/dev/null || [ -x build/chart/helm ] || GOBIN=$(CURDIR)/build/chart go install helm.sh/helm/v3/cmd/helm@v3.22.0
+	@[ -e build/chart/python ] || $(BIN)/pip install --quiet --target build/chart/python kubernetes-validate==1.37.0
+	@cp -f "$$(go mod download -json github.com/kedacore/keda/v2@v2.18.3 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/config/crd/bases/keda.sh_scaledobjects.yaml" build/chart
+	PATH="$(CURDIR)/build/chart:$$PATH" PYTHONPATH=build/chart/python $(BIN)/pytest tests/deploy/test_chart.py
+
 docs: setup ## one site of all documents, with search, in build/docs
 	@$(BIN)/python dev/build_docs.py
 
@@ -126,6 +139,10 @@ lock: setup ## pin the dependencies anew, with hashes
 		--custom-compile-command "make lock" -o requirements/dev.txt pyproject.toml requirements/dev.in
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 		--custom-compile-command "make lock" -o requirements/docs.txt requirements/docs.in
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" --extra otel -c requirements/dev.txt -o requirements/image.txt pyproject.toml
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" -c requirements/dev.txt -o requirements/sbom.txt requirements/sbom.in
 	@rm -rf .venv-lock
 
 clean: ## remove what was made here

@@ -63,7 +63,7 @@ def main() -> int:
     )
     parser.add_argument("--json", action="store_true", help="one JSON object in place of lines")
     asked = parser.parse_args()
-    shipped, pinned = pins("run.txt"), pins("dev.txt")
+    shipped, pinned = pins("image.txt"), pins("dev.txt")
     rows = [row(name, pin, shipped=name in shipped) for name, pin in sorted(pinned.items())]
     wrong = [found for each in rows if (found := fault(each))]
     SBOM.parent.mkdir(exist_ok=True)
