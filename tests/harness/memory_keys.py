@@ -1,15 +1,38 @@
 """Data keys in memory, for tests."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from cs.keystore.lost import LostValues
+from cs.keystore.recovery import ErasureEntry, LogMark, RecoveryRecord
 from cs.keystore.wrapping import FINGERPRINTS, fingerprint
+
+
+class MemoryRecovery(RecoveryRecord):
+    """The mark and the erasures, without a database."""
+
+    def __init__(self) -> None:
+        self.journal = None
+        self._mark: LogMark | None = None
+        self._entries: list[ErasureEntry] = []
+
+    async def mark(self) -> LogMark | None:
+        return self._mark
+
+    async def advance(self, mark: LogMark) -> None:
+        self._mark = mark
+
+    async def keep(self, entries: Iterable[ErasureEntry]) -> None:
+        self._entries += entries
+
+    async def erasures(self) -> Sequence[ErasureEntry]:
+        return self._entries
 
 
 class MemoryKeyStore:
     def __init__(self) -> None:
         self.lost = LostValues()
+        self.recovery = MemoryRecovery()
         self._keys: dict[str, bytes | None] = {}
         self._index: set[tuple[str, str]] = set()
         self._suppressed: set[str] = set()

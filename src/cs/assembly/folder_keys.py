@@ -57,7 +57,13 @@ def folder_of(settings: Settings, *, make: bool = True) -> DataFolder:
     key, following = settings.master_key_file, settings.next_master_key_file
     if following is not None and key is None:
         raise BadSettings("next_master_key_file: name the one in use, too: master_key_file")
-    return DataFolder(settings.data_dir, make=make, master_key=key, next_master_key=following)
+    return DataFolder(
+        settings.data_dir,
+        make=make,
+        master_key=key,
+        next_master_key=following,
+        erasure_journal=settings.erasure_journal,
+    )
 
 
 def open_key_store(
@@ -88,6 +94,7 @@ def open_key_store(
             folder.data_keys,
             MasterKeys(masters),
             metrics=metrics,
+            journal=folder.erasure_journal,
         )
     except OpenToOthers as error:
         raise DataFolderError(str(error)) from error

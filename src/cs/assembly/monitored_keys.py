@@ -37,6 +37,7 @@ class MonitoredKeyStore:
         self._file = file
         self._away = False
         self.lost = keys.lost
+        self.recovery = keys.recovery
         self.fingerprint = keys.fingerprint
         self.forget = keys.forget
         self.find = self._watched(keys.find, reads=True)

@@ -37,6 +37,7 @@ from cs.eventlog.follow import VersionGate
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
+from cs.operations.restored import check_restored, looking
 from cs.paid_calls.budgets import Budgets
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
@@ -241,6 +242,7 @@ async def run_embedded(
         BadSettings: One is for a sandbox, and *world* is live.
         DataFolderError: The folder cannot be used, or holds a moved clock and *world* is live.
         Refusal: ``other-world``: the data belongs to the other world.
+        LogBehind: The log was restored from a backup, and not accepted yet.
     """
     check_world(settings, world)
     folder = folder_of(settings)
@@ -258,24 +260,28 @@ async def run_embedded(
             paid_call_register(settings) as calls,
         ):
             clock = clock or SystemClock()
+            await check_restored(data.log, data.keys, clock, data.views)
             await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
             check_clock(folder.path, world)
             plugins.misconfiguration.begin(unusable_settings(plugins))
-            async with run_service(
-                data,
-                build_stages(plugins),
-                bus=memory_bus(waiting=settings.messages_waiting, metrics=metrics),
-                clock=clock,
-                settings=settings,
-                kept_for_months=settings.people_kept_for,
-                misconfiguration=plugins.misconfiguration,
-                forget_calls=calls.erase,
-                directory=directory,
-                budgets=budgets,
-                metrics=metrics,
-                rest_s=REST_S,
-                world=world,
-            ) as service:
+            async with (
+                looking(data.log, data.keys, clock),
+                run_service(
+                    data,
+                    build_stages(plugins),
+                    bus=memory_bus(waiting=settings.messages_waiting, metrics=metrics),
+                    clock=clock,
+                    settings=settings,
+                    kept_for_months=settings.people_kept_for,
+                    misconfiguration=plugins.misconfiguration,
+                    forget_calls=calls.erase,
+                    directory=directory,
+                    budgets=budgets,
+                    metrics=metrics,
+                    rest_s=REST_S,
+                    world=world,
+                ) as service,
+            ):
                 yield service
 
 

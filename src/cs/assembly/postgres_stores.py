@@ -49,7 +49,12 @@ async def open_shared_stores(
         await check_schema(pool, "service")
         await check_schema(keys_pool, "keys")
         store = await stack.enter_async_context(
-            PostgresKeyStore(keys_pool, MasterKeys(lambda: _masters(settings)), metrics)
+            PostgresKeyStore(
+                keys_pool,
+                MasterKeys(lambda: _masters(settings)),
+                metrics,
+                settings.erasure_journal,
+            )
         )
         keys = MonitoredKeyStore(store)
         time = DatabaseTime(pool)

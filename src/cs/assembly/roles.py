@@ -66,6 +66,7 @@ from cs.eventlog.port import NOBODY
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
+from cs.operations.restored import check_restored, looking
 from cs.pipeline.feed import feed
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import LearnedFigures, relay
@@ -138,7 +139,11 @@ def lease_holder() -> str:
 
 @asynccontextmanager
 async def _open(settings: Settings, world: World, role: str) -> AsyncIterator[_Parts]:
-    """Open the databases of *settings* for *role*, and tie the log to *world*."""
+    """Open the databases of *settings* for *role*, and tie the log to *world*.
+
+    Raises:
+        LogBehind: The log was restored from a backup, and not accepted yet.
+    """
     check_world(settings, world)
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
@@ -149,11 +154,13 @@ async def _open(settings: Settings, world: World, role: str) -> AsyncIterator[_P
             stages_pool = await enter(open_stages_pool(settings, role, world))
         shared_time = await open_shared_time(data.time, world, stages_pool)
         streams = Streams(data.log, data.snapshots, metrics)
+        await check_restored(data.log, data.keys, shared_time.clock)
         await Operator(streams, shared_time.clock).choose_world(world)
         await enter(measured_process(metrics, role, world))
         measure_files(metrics, settings)
         _measure_cluster(metrics, data.pool)
         insecure = insecure_role(settings, world)
+        await enter(looking(data.log, data.keys, shared_time.clock))
         yield _Parts(data, streams, shared_time, stages_pool, metrics, insecure)
 
 

@@ -1,5 +1,6 @@
 """``cs backup`` and ``cs restore``: a copy of the log and its keys, and its way back."""
 
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,10 +9,13 @@ from cyclopts import App, Parameter
 
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.master_key import change, versions
+from cs.assembly.operator_command import CommandContext
+from cs.assembly.person_requests import PersonRequests
 from cs.backup import Manifest, backup_folders, make
 from cs.backup import restore as bring_back
-from cs.cli.command import Invocation, Output, on_data
-from cs.cli.output import Progress, warn
+from cs.cli.command import DryRun, Invocation, Output, on_data
+from cs.cli.output import Progress, Table, warn
+from cs.operations.restored import Missing, begin_epoch, missing, neighbours_ahead
 from cs.projections.searches import instant
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import LAST_BACKUP
@@ -19,6 +23,8 @@ from cs.settings import BadSettings, Settings
 
 Backup = Annotated[Path, Parameter(help="Folder of the backup.")]
 _NEXT = "`cs serve` rebuilds the views"
+#: Lines of what is missing that are printed.
+_SHOWN = 50
 Keys = Annotated[
     Path | None, Parameter(help="Folder of its keys; DIR/keys if left out. Keep it apart.")
 ]
@@ -58,8 +64,12 @@ async def backup(
     )
 
 
+restore = App(name="restore")
+
+
+@restore.default
 @on_data
-async def restore(
+async def _restore(
     at: Invocation,
     directory: Backup,
     /,
@@ -72,7 +82,9 @@ async def restore(
     """Restore a backup into an empty data folder that no service runs on.
 
     Every file is compared with its checksum and the log is read completely before anything
-    is put in its place; if something is wrong, nothing is changed.
+    is put in its place; if something is wrong, nothing is changed. Keys that are newer than the
+    log, or an erasure_journal that is newer than both, know what is missing: the service starts
+    after `cs restore accept`, which lists it.
 
     Example: `cs restore /backup/monday --keys /safe/monday --master-key /vault/master.key`
     """
@@ -85,6 +97,60 @@ async def restore(
         [_shown(made) | {"data_dir": str(target.path)}],
         [f"{made.head} events of {instant(made.made_at)} are in {target.path}", _NEXT],
     )
+
+
+@restore.command
+@on_data
+async def accept(at: Invocation, *, dry_run: DryRun = False) -> Output:
+    """Go on with a log that is older than what the key store or the views saw of it.
+
+    Lists what they know and the log does not: lookups whose people have data keys, searches and
+    their charges, paid calls of the last hour, erasures. Then erases again everyone who was
+    erased since the backup, and begins a new epoch. Until then no service starts on such a log.
+    Run it while no service runs; processes that run on the log before end.
+
+    Example: `cs restore accept --dry-run`, then `cs restore accept`
+    """
+    chosen = at.settings()
+    if chosen.postgres is None and not dry_run:
+        at.entered(folder_of(chosen, make=False).held())
+    data = await at.data()
+    ahead = await neighbours_ahead(data.log, data.keys, data.views)
+    unknown = await PersonRequests(data).erasure.unknown()
+    head = await data.log.head()
+    calls = None if data.calls is None else data.calls.asked
+    found = list(await missing(data.log, data.keys, data.views, calls) if ahead else ())
+    found += [
+        Missing("erasure", id_, "erasures", "lifted" if entries[-1].lifted else "erased")
+        for id_, entries in unknown.items()
+    ]
+    restored = [each.sentence(head) for each in ahead]
+    summary: dict[str, Any] = {
+        "kind": "summary",
+        "head": head,
+        "restored": restored,
+        "missing": Counter(each.kind for each in found),
+        "accepted": False,
+    }
+    text: list[str | Table] = [*restored]
+    if found:
+        text.append(Table.of(found[:_SHOWN], "kind id known_by what", "id"))
+    if len(found) > _SHOWN:
+        text.append(f"and {len(found) - _SHOWN} more, which --json lists")
+    if not ahead and not unknown:
+        text = [f"nothing is missing: the log ends at {head}, as far as it was seen"]
+    elif not dry_run:
+        people, epoch = await _accept(data)
+        summary |= {"accepted": True, "epoch": epoch}
+        text.append(f"{people} people erased again; epoch {epoch} begins at position {head}")
+    return Output([*found, summary], text)
+
+
+async def _accept(data: CommandContext) -> tuple[int, int]:
+    """Go on with the log of *data*; return how many people are erased, and the epoch."""
+    people = await PersonRequests(data).erasure.reapply()
+    await data.view_runner().catch_up()
+    return people, await begin_epoch(data.log, data.keys, data.clock)
 
 
 def _embedded(chosen: Settings) -> Settings:

@@ -20,6 +20,7 @@ from cs.eventlog.port import DamagedEvent, LogUnavailable
 from cs.history.part_folder import ExportFailed, OtherExport
 from cs.http_server.errors import CannotListen
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
+from cs.operations.restored import LogBehind
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.runtime.coordination import leaf_errors
 from cs.runtime.data_folder import DataFolderError
@@ -40,6 +41,7 @@ USER_ERRORS = (
     DirectoryUnavailable,
     ExportFailed,
     KeysUnavailable,
+    LogBehind,
     LogUnavailable,
     Refusal,
     Unacceptable,

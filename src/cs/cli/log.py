@@ -20,6 +20,7 @@ from cs.eventlog.damage import read_past
 from cs.eventlog.port import EventLog, NewerEvent, RecordedEvent
 from cs.history.service_state import RecentRuns, ServiceState, read_state
 from cs.keystore.lost import LostValue, Why
+from cs.operations.restored import neighbours_ahead
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.forecast import PACE_DAYS, Forecast, read_forecast
 from cs.projections.searches import instant
@@ -112,6 +113,9 @@ async def verified(
     views_at = await data.views.position()
     head = await data.log.head()
     audit, violations = Audit(), 0
+    for each in await neighbours_ahead(data.log, data.keys):
+        violations += 1
+        yield Violation("restored", each.position, "log", each.sentence(head))
     async for found in _violations(data, audit, views_at, head, at_rest=at_rest):
         violations += 1
         yield found
@@ -188,6 +192,8 @@ async def status(at: Invocation) -> Output:
     """
     data = await at.data()
     found = await read_state(data.log, data.keys, data.views, data.streams, data.clock)
+    ahead = await neighbours_ahead(data.log, data.keys, data.views)
+    restored = [each.sentence(found.events) for each in ahead]
     admin = _admin(at.settings())
     health = await _health(admin)
     spending = await _spending(at.settings(), found.world)
@@ -195,13 +201,15 @@ async def status(at: Invocation) -> Output:
     text: list[str | Table] = [
         *facts([*_lines(found, health, admin), ("spending", about_money)])
     ]
+    text += [f"restored: {each} (cs restore accept)" for each in restored]
     for kind, every in (("source", found.sources), ("verifier", found.verifiers)):
         text += [_ends(kind, every)] if every else []
     if found.failures:
         fields = "at brand outcome why lookup"
         text += ["last failures:", Table.of(found.failures, fields, "why")]
     money = None if isinstance(spending, str) else msgspec.to_builtins(spending)
-    return Output([{**msgspec.to_builtins(found), "health": health, "spending": money}], text)
+    row = {**msgspec.to_builtins(found), "restored": restored, "health": health}
+    return Output([row | {"spending": money}], text)
 
 
 async def _spending(chosen: Settings, world: str | None) -> Forecast | str | None:

@@ -57,12 +57,13 @@ _IN_FLIGHT = 2
 class Violation(msgspec.Struct, frozen=True):
     """One broken promise; ``position`` is of the event that broke it, 0 for none.
 
-    Three kinds are found by the reader of the log: ``newer``, an event that only a newer
-    version can read, ``key-lost``, people in an event whose data keys are lost, and
-    ``snapshot``, a state that the events of its stream do not fold to.
+    Four kinds are found by the reader of the log: ``newer``, an event that only a newer
+    version can read, ``key-lost``, people in an event whose data keys are lost, ``snapshot``, a
+    state that the events of its stream do not fold to, and ``restored``, a log that is older
+    than what the key store saw of it.
     """
 
-    kind: Kind | Literal["newer", "key-lost", "snapshot"]
+    kind: Kind | Literal["newer", "key-lost", "snapshot", "restored"]
     position: int
     stream: str
     what: str

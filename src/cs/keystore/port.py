@@ -9,9 +9,12 @@ nothing about that person can be sealed, by whichever process and however late.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cs.keystore.lost import LostValues
+
+if TYPE_CHECKING:
+    from cs.keystore.recovery import RecoveryRecord
 
 
 class KeysUnavailable(Exception):
@@ -35,6 +38,10 @@ class KeyStore(Protocol):
     @property
     def lost(self) -> LostValues:
         """Where keys that are found lost are noted when sealed values are opened."""
+
+    @property
+    def recovery(self) -> "RecoveryRecord":
+        """What the store remembers of the log and of erasures; raises `KeysUnavailable`."""
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return a key for each of *names*, making those that are missing.

@@ -4,6 +4,7 @@ It is reached by a DSN that only the roles that open personal values have.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from cs.keystore.port import KeysUnavailable
 from cs.keystore.store import StoredKeys
@@ -18,10 +19,14 @@ class PostgresKeyStore(StoredKeys):
     """The keys in the database behind *pool*, which its owner closes."""
 
     def __init__(
-        self, pool: Pool, master: bytes | MasterKeys, metrics: Metrics | None = None
+        self,
+        pool: Pool,
+        master: bytes | MasterKeys,
+        metrics: Metrics | None = None,
+        journal: Path | None = None,
     ) -> None:
         database = PostgresDatabase(pool, _away)
-        super().__init__(database, master, "the key store's database", metrics)
+        super().__init__(database, master, "the key store's database", metrics, journal)
 
     async def _index(
         self, entries: Sequence[tuple[str, str]], names: Sequence[str]

@@ -23,6 +23,7 @@ class SqliteKeyStore(StoredKeys):
         *,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
         metrics: Metrics | None = None,
+        journal: Path | None = None,
     ) -> None:
         self._file = SqliteDatabase(
             path,
@@ -32,7 +33,7 @@ class SqliteKeyStore(StoredKeys):
             unavailable=_away,
             lock_timeout_s=lock_timeout_s,
         )
-        super().__init__(self._file, master, str(path), metrics)
+        super().__init__(self._file, master, str(path), metrics, journal)
 
     def stored_secret(self, name: str) -> bytes:
         """Return the secret called *name*, in this thread, of a store that is not entered."""
@@ -59,4 +60,13 @@ _SCHEMA = (
     ),
     "CREATE TABLE IF NOT EXISTS older_master (proof BLOB PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, wrapped BLOB NOT NULL)",
+    (
+        "CREATE TABLE IF NOT EXISTS log_mark (one INTEGER PRIMARY KEY CHECK (one = 1) "
+        "DEFAULT 1, epoch INTEGER NOT NULL, position INTEGER NOT NULL, event TEXT NOT NULL, "
+        "seen_at TEXT NOT NULL)"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS erasure (id TEXT NOT NULL, at TEXT NOT NULL, "
+        "entry TEXT NOT NULL, PRIMARY KEY (id, at))"
+    ),
 )

@@ -8,10 +8,12 @@ something else by then: it is read again and wrapped again.
 
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Self
 
 from cs.keystore.lost import LostValue, LostValues
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
+from cs.keystore.recovery import RecoveryRecord
 from cs.keystore.wrapping import (
     FINGERPRINTS,
     UNNAMED_SIZE,
@@ -42,6 +44,7 @@ class StoredKeys:
         master: 32 bytes, or two such while the master key is changed.
         where: What messages call the database.
         metrics: Where reads from memory are counted.
+        journal: A file that gets every erasure (`RecoveryRecord`).
 
     Raises:
         KeysUnavailable: From every method: the database is away.
@@ -54,8 +57,10 @@ class StoredKeys:
         master: bytes | MasterKeys,
         where: str,
         metrics: Metrics | None = None,
+        journal: Path | None = None,
     ) -> None:
         self.lost = LostValues()
+        self.recovery = RecoveryRecord(database, journal)
         self._database = database
         self._masters = MasterKeys.of(master)
         self._where = where

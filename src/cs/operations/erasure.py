@@ -5,6 +5,8 @@ their own.  A suppression that was a mistake can be lifted.
 
 A person is erased in this order, so that an interrupted erasure is finished by doing it again:
 
+0. The key store's record of erasures names them (`cs.keystore.recovery`), so that a log that is
+   restored from a backup of before can be made to forget them again.
 1. The person's stream says by which fingerprints they are suppressed; the key store refuses
    them.  From here on nothing new can be stored about them.
 2. They are taken out of the operator's own directory.
@@ -23,7 +25,7 @@ is damaged (`DamagedEvent`), or a file that another process reads may keep delet
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -49,7 +51,8 @@ from cs.eventlog.fingerprints import fingerprints, identities_of
 from cs.eventlog.port import DamagedEvent, LogUnavailable, Where
 from cs.eventlog.sealing import key_name, personal_values
 from cs.eventlog.streams import Streams
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable
+from cs.keystore.recovery import ErasureEntry
 from cs.operations.brand_streams import (
     by_stream,
     leave_out,
@@ -57,6 +60,7 @@ from cs.operations.brand_streams import (
     people_of,
     possible_result_keys,
 )
+from cs.operations.restored import LogBehind, look
 from cs.paid_calls.errors import CallsUnavailable
 from cs.runtime.clock import Clock
 from cs.runtime.private_files import DeletedDataRemains
@@ -110,12 +114,14 @@ class SuppressionRecord(msgspec.Struct, frozen=True):
         id: The id of the person's stream, a keyed hash.
         prints: Every fingerprint they were suppressed by.
         since: When it was first asked for after it was last lifted.
+        last_at: When anything about it was last stored.
         by: The operator who asked for it; ``None`` if that was not stored.
     """
 
     id: str
     prints: frozenset[str]
     since: datetime
+    last_at: datetime
     by: str | None
     state: person.PersonState = person.INITIAL
 
@@ -214,6 +220,23 @@ class Erasure:
             names: Data keys of this person, wherever they are indexed.
             caused_by: The cause, if not an operator's ``cs people erase``.
         """
+        prints, names = frozenset(prints), frozenset(names)
+        entry = ErasureEntry(print_, self._clock.now(), tuple(prints), tuple(names))
+        await self._note([entry])  # 0.
+        done = await self._erase(print_, prints, names, caused_by=caused_by)
+        with suppress(LogBehind), _as_log_unavailable():
+            await look(self._streams.log, self._keys, self._clock)  # it has this erasure
+        return done
+
+    async def _erase(
+        self,
+        print_: str,
+        prints: Iterable[str] = (),
+        names: Iterable[str] = (),
+        *,
+        caused_by: AnyCause | None = None,
+    ) -> ErasureResult:
+        """Do steps 1 to 7 of `erase`."""
         unfinished = _Unfinished(self._streams.set_aside)
         caused_by = caused_by or OperatorCause(command="people erase", who=self._by)
         stream = person_stream(print_)
@@ -273,25 +296,62 @@ class Erasure:
 
         For a key store that was restored from a backup: it has keys that were destroyed since,
         and its suppressions are old.  Lookups that were aged out are aged out again, and data
-        that was erased of people whose suppression was lifted is erased again.
+        that was erased of people whose suppression was lifted is erased again.  Erasures and
+        lifts that a restored log does not know are first done on it.
         """
         command = OperatorCause(command="people reapply", who=self._by)
+        unfinished = _Unfinished(self._streams.set_aside)
+        await self._catch_up(command, unfinished)
         records = await self._records()
         suppressed = [id_ for id_, each in records.items() if each.state.suppressed]
         lifted = records.keys() - set(suppressed)
         await self._unsuppress(records, lifted)
         gone = frozenset[str]().union(*(records[id_].state.erased_from for id_ in lifted))
-        unfinished = _Unfinished(self._streams.set_aside)
         await self._take_out(gone, command, unfinished)
         for id_ in suppressed:
             with unfinished.noted():
-                await self.erase(id_, caused_by=command)
+                await self._erase(id_, caused_by=command)
         if lookups := await self._aged_out():
             with unfinished.noted():
                 aged_out = await self.age_out(lookups, command)
                 unfinished.damaged = aged_out.unread or unfinished.damaged
         unfinished.check()
         return len(suppressed)
+
+    async def unknown(self) -> Mapping[str, Sequence[ErasureEntry]]:
+        """Return the recorded erasures of each person that the log does not know, by id.
+
+        Raises:
+            LogUnavailable: The key store or the file of erasures cannot be read.
+        """
+        with _as_log_unavailable():
+            recovery = self._keys.recovery
+            every = {*await recovery.erasures(), *await recovery.unknown_erasures()}
+        found: dict[str, list[ErasureEntry]] = {}
+        for entry in sorted(every, key=lambda entry: entry.at):
+            found.setdefault(entry.id, []).append(entry)
+        records = await self._records()
+        return {
+            id_: entries
+            for id_, entries in found.items()
+            if id_ not in records or entries[-1].at > records[id_].last_at
+        }
+
+    async def _catch_up(self, command: OperatorCause, unfinished: _Unfinished) -> None:
+        """Do the recorded erasures and lifts that the log does not know."""
+        for id_, entries in (await self.unknown()).items():
+            prints = frozenset[str]().union(*(entry.prints for entry in entries))
+            names = frozenset[str]().union(*(entry.names for entry in entries))
+            with unfinished.noted():
+                await self._erase(id_, prints, names, caused_by=command)
+            if entries[-1].lifted:
+                await self._lift([id_], command)
+        with _as_log_unavailable():
+            await self._keys.recovery.keep(await self._keys.recovery.unknown_erasures())
+
+    async def _note(self, entries: Iterable[ErasureEntry]) -> None:
+        with _as_log_unavailable():
+            await self._keys.recovery.note(entries)
 
     async def suppressed(self, print_: str | None = None) -> list[SuppressionRecord]:
         """Return suppressed people, the earliest first; with *print_*, those who have it."""
@@ -306,11 +366,16 @@ class Erasure:
 
         Erased data stays erased.  Fingerprints of other suppressed people stay refused.
         """
+        lifted, now = list(people), self._clock.now()
+        await self._note(ErasureEntry(id_, now, lifted=True) for id_ in lifted)
+        command = OperatorCause(command="people suppressed --lift", who=self._by)
+        return await self._lift(lifted, command)
+
+    async def _lift(self, people: Iterable[str], command: OperatorCause) -> int:
         records = await self._records()
         lifted = records.keys() & set(people)
         await self._unsuppress(records, lifted)
         lift = LiftSuppression(at=self._clock.now(), by=self._by)
-        command = OperatorCause(command="people suppressed --lift", who=self._by)
         return sum([await self._append(person_stream(id_), lift, command) for id_ in lifted])
 
     async def _unsuppress(
@@ -441,7 +506,7 @@ class Erasure:
 def _as_log_unavailable() -> Iterator[None]:
     try:
         yield
-    except DirectoryUnavailable as error:
+    except (DirectoryUnavailable, KeysUnavailable) as error:
         raise LogUnavailable(str(error)) from error
     except CallsUnavailable as error:
         raise LogUnavailable(f"answers of paid calls: {error}") from error
@@ -453,9 +518,10 @@ def person_stream(id_: str) -> str:
 
 def _after(before: SuppressionRecord | None, id_: str, event: PersonEvent) -> SuppressionRecord:
     if before is None:
-        before = SuppressionRecord(id_, frozenset({id_}), event.at, event.by)
+        before = SuppressionRecord(id_, frozenset({id_}), event.at, event.at, event.by)
     state = person.evolve(before.state, event)
-    after = replace(before, state=state, prints=before.prints | state.prints)
+    prints = before.prints | state.prints
+    after = replace(before, state=state, prints=prints, last_at=event.at)
     # After a lift, suppression begins again.
     return after if before.state.suppressed else replace(after, since=event.at, by=event.by)
 

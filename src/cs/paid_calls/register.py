@@ -256,6 +256,11 @@ class CallRegister:
         ]
         return sorted(found, key=lambda call: call.left_s)
 
+    async def asked(self) -> Sequence[tuple[str, str]]:
+        """Return the lookup and the provider of every remembered call; needs no key."""
+        rows = await self._database.fetch(_ASKED)
+        return [(lookup, provider) for lookup, provider in rows]
+
     async def erase(self, lookups: Iterable[str]) -> int:
         """Delete every call of *lookups*; return how many.  Needs no key.
 
@@ -469,6 +474,7 @@ DELETE FROM calls WHERE (lookup, provider, request) IN (
 )
 RETURNING 1
 """
+_ASKED = "SELECT DISTINCT lookup, provider FROM calls ORDER BY lookup, provider"
 _REMEMBERED = """
 SELECT lookup, provider, answer IS NOT NULL,
        date_part('epoch', begun_at) + $2 - date_part('epoch', clock_timestamp())

@@ -11,7 +11,13 @@ from structlog import get_logger
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.damage import DamagedStreams, RetrySchedule, read_past
 from cs.eventlog.follow import VersionGate, retry_while_unavailable
-from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, RecordedEvent
+from cs.eventlog.port import (
+    NOBODY,
+    DamagedEvent,
+    EventLog,
+    LogUnavailable,
+    RecordedEvent,
+)
 from cs.keystore.port import KeyStore
 from cs.projections.folding import SHOWN, sealer
 from cs.projections.following import Listener, Reads
@@ -90,7 +96,7 @@ class ViewRunner:
         if self.position > head:
             log.warning("views_ahead_of_log", views=self.position, log=head)
             await self._reset()
-        elif not await self._is_of_log(checkpoint):
+        elif not await is_of_log(self._events, checkpoint):
             log.warning("views_of_another_log", views=self.position, log=head)
             await self._reset()
         while self.position < head:
@@ -98,14 +104,6 @@ class ViewRunner:
         for _, row in await self._aside():
             self.set_aside.note(damage_of(row))
         self.notified = max(self.notified, self.position)
-
-    async def _is_of_log(self, checkpoint: Checkpoint) -> bool:
-        """Return whether the event at *checkpoint* is the one that was applied."""
-        if not checkpoint.position:
-            return True
-        found = await read_past(self._events, checkpoint.position - 1, 1)
-        names = [named(recorded) for recorded in found]
-        return names == [checkpoint.last_event] or UNREADABLE in [*names, checkpoint.last_event]
 
     async def _reset(self) -> None:
         await self._views.reset()
@@ -223,6 +221,15 @@ class ViewRunner:
     def _notify(self, events: Sequence[RecordedEvent]) -> None:
         for listener in self._listeners:
             listener(events)
+
+
+async def is_of_log(events: EventLog, checkpoint: Checkpoint) -> bool:
+    """Return whether the event at *checkpoint* is the one that was seen there."""
+    if not checkpoint.position:
+        return True
+    found = await read_past(events, checkpoint.position - 1, 1, wanted=NOBODY)
+    names = [named(recorded) for recorded in found]
+    return names == [checkpoint.last_event] or UNREADABLE in [*names, checkpoint.last_event]
 
 
 def _nobody_waits_for(page: Sequence[RecordedEvent]) -> bool:

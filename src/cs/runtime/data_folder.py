@@ -28,6 +28,7 @@ class DataFolder:
         master_key: A file elsewhere that holds the master key; only the
             operator writes it.
         next_master_key: The one that takes its place, while it is changed.
+        erasure_journal: A file elsewhere that gets every erasure.
 
     Raises:
         DataFolderError: It is missing and not to be made, cannot be written, or lacks a
@@ -41,8 +42,10 @@ class DataFolder:
         make: bool = True,
         master_key: Path | None = None,
         next_master_key: Path | None = None,
+        erasure_journal: Path | None = None,
     ) -> None:
         self.path = path.absolute()
+        self.erasure_journal = erasure_journal
         self._master_key = master_key and master_key.absolute()
         self._next_master_key = next_master_key and next_master_key.absolute()
         if make:

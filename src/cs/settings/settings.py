@@ -50,6 +50,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     postgres_connections: Annotated[int, Meta(ge=2, le=100)] = 10  # of one process to each
     master_key_file: Path | None = None  # 32 bytes that wrap the data keys
     next_master_key_file: Path | None = None  # while the master key is changed: the new one
+    erasure_journal: Path | None = None  # a file elsewhere that gets every erasure
     stages_key_file: Path | None = None  # 32 bytes that seal what stages remember
     kafka: Annotated[tuple[str, ...], forms.BROKERS] = ()  # host:port of some brokers
     kafka_prefix: Annotated[str, forms.KAFKA_PREFIX] = ""  # before every topic and group

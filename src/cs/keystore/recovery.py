@@ -1,0 +1,189 @@
+"""The key store's memory of the log, by which a log restored from a backup is recognised.
+
+The key store is another file or database than the log and is restored by itself.  It remembers
+how far the log was, and each erasure.  Nothing in it is personal: a person is a keyed hash.
+
+Erasures may also be written to a file elsewhere (setting ``erasure_journal``), for the case
+that log and keys are both restored: one JSON object a line, only ever appended to.
+"""
+
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from cs.keystore.port import KeysUnavailable
+from cs.runtime.sql import Database
+
+#: Names of data keys that are read at once.
+PAGE = 10_000
+
+
+class LogMark(msgspec.Struct, frozen=True):
+    """How far the log was when a process last looked.
+
+    Attributes:
+        epoch: Counts the histories: one more each time a restored log was accepted.
+        event: The name of the event at that position (`cs.projections.views.named`).
+        seen_at: When, in ISO 8601.
+    """
+
+    epoch: int
+    position: int
+    event: str
+    seen_at: str
+
+
+class ErasureEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One erasure, or one lifted suppression; the fields are those of `Erasure.erase`.
+
+    Attributes:
+        id: Names the person's stream, a keyed hash.
+        names: Data keys of the person that may be indexed under no print.
+    """
+
+    id: str
+    at: datetime
+    prints: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    lifted: bool = False
+
+
+class RecoveryRecord:
+    """The mark and the erasures in *database*, whose tables are those of a key store.
+
+    Args:
+        database: Of the key store.
+        journal: A file that gets every erasure as well.
+
+    Raises:
+        KeysUnavailable: From every method: the database or the file is away, or damaged.
+    """
+
+    def __init__(self, database: Database, journal: Path | None = None) -> None:
+        self._database = database
+        self.journal = journal
+
+    # The mark.
+
+    async def mark(self) -> LogMark | None:
+        """Return how far the log was; ``None`` if no process has looked yet."""
+        found = await self._database.fetch(_MARK)
+        return LogMark(*found[0]) if found else None
+
+    async def advance(self, mark: LogMark) -> None:
+        """Remember *mark*, if it is the first, or later than that of the same epoch."""
+        row = mark.epoch, mark.position, mark.event, mark.seen_at
+        await self._database.fetch(_BEGIN, *row)
+        await self._database.fetch(_ADVANCE, *row)
+
+    async def accept(self, mark: LogMark) -> None:
+        """Remember *mark* in the place of any other: its epoch begins."""
+        await self._database.fetch(_ACCEPT, mark.epoch, mark.position, mark.event, mark.seen_at)
+
+    # Erasures.
+
+    async def note(self, entries: Iterable[ErasureEntry]) -> None:
+        """Remember *entries*, durable on return, before anything is erased."""
+        new = list(entries)
+        if self.journal is not None:
+            _append(self.journal, b"".join(msgspec.json.encode(each) + b"\n" for each in new))
+        await self.keep(new)
+
+    async def keep(self, entries: Iterable[ErasureEntry]) -> None:
+        """Store *entries*, which are in the file already, or came from one."""
+        rows = [(each.id, each.at.isoformat(), _text(each)) for each in entries]
+        await self._database.fetch_many(_NOTE, rows)
+
+    async def erasures(self) -> Sequence[ErasureEntry]:
+        """Return every entry of the key store, the earliest first."""
+        rows = await self._database.fetch(_ERASURES)
+        return [msgspec.json.decode(entry, type=ErasureEntry) for (entry,) in rows]
+
+    async def unknown_erasures(self) -> Sequence[ErasureEntry]:
+        """Return the entries of the file that the key store lacks: it is older than they."""
+        if self.journal is None:
+            return ()
+        known = set(await self.erasures())
+        return [each for each in read_journal(self.journal) if each not in known]
+
+    # Data keys.
+
+    async def names(self) -> AsyncIterator[Sequence[str]]:
+        """Yield the names of all data keys, destroyed ones included, in pages."""
+        after = ""
+        while page := [name for (name,) in await self._database.fetch(_NAMES, after, PAGE)]:
+            yield page
+            after = page[-1]
+
+
+def read_journal(file: Path) -> Sequence[ErasureEntry]:
+    """Return the entries in *file*; none if it was not made yet.
+
+    Raises:
+        KeysUnavailable: It cannot be read, or a line of it is damaged.
+    """
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise KeysUnavailable(f"erasure_journal: {file}: {error.strerror}") from error
+    lines.pop()  # empty, or cut off while it was written: that erasure had not begun
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(msgspec.json.decode(line, type=ErasureEntry))
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise KeysUnavailable(
+                f"erasure_journal: line {number} of {file} is damaged: {error}; bring it back "
+                "from a copy, or remove it if its end is missing: that erasure had not begun"
+            ) from error
+    return found
+
+
+def _append(file: Path, lines: bytes) -> None:
+    """Append *lines* to *file* (mode 0600) in one write, durably."""
+    try:
+        with open(file, "ab+", buffering=0, opener=_private) as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX)
+            size = opened.seek(0, os.SEEK_END)
+            if size and os.pread(opened.fileno(), 1, size - 1) != b"\n":
+                lines = b"\n" + lines  # one that was cut off
+            written = opened.write(lines)
+            if whole := written == len(lines):
+                os.fsync(opened.fileno())
+            else:
+                opened.truncate(size)
+    except OSError as error:
+        raise KeysUnavailable(
+            f"erasure_journal: {file} cannot be written: {error.strerror}"
+        ) from error
+    if not whole:
+        raise KeysUnavailable(f"erasure_journal: {file} cannot be written: the disk is full")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _text(entry: ErasureEntry) -> str:
+    return msgspec.json.encode(entry).decode()
+
+
+_MARK = "SELECT epoch, position, event, seen_at FROM log_mark"
+_BEGIN = "INSERT INTO log_mark VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING"
+_ADVANCE = """
+UPDATE log_mark SET position = $2, event = $3, seen_at = $4 WHERE epoch = $1 AND position < $2
+"""
+_ACCEPT = """
+INSERT INTO log_mark VALUES (1, $1, $2, $3, $4) ON CONFLICT (one) DO UPDATE SET
+    epoch = excluded.epoch, position = excluded.position,
+    event = excluded.event, seen_at = excluded.seen_at
+"""
+_NOTE = "INSERT INTO erasure VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+_ERASURES = "SELECT entry FROM erasure ORDER BY at, id"
+_NAMES = "SELECT name FROM data_key WHERE name > $1 ORDER BY name LIMIT $2"
