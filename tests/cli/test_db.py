@@ -6,7 +6,7 @@ import pytest
 
 from cli.command import Here
 
-KEYS = "1 keys, 2 secrets, 3 master_keys, 4 named_wraps, 5 index_people"
+KEYS = "1 keys, 2 secrets, 3 master_keys, 4 named_wraps, 5 index_people, 6 recovery"
 
 
 @pytest.mark.parametrize("store", ["service", "keys", "stages"])

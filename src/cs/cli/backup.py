@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, Parameter
+import msgspec
+from cyclopts import App, Parameter, validators
 
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.master_key import change, versions
@@ -14,7 +15,7 @@ from cs.assembly.person_requests import PersonRequests
 from cs.backup import Manifest, backup_folders, make
 from cs.backup import restore as bring_back
 from cs.cli.command import DryRun, Invocation, Output, on_data
-from cs.cli.output import Progress, Table, warn
+from cs.cli.output import Progress, Table, facts, warn
 from cs.operations.restored import Missing, begin_epoch, missing, neighbours_ahead
 from cs.projections.searches import instant
 from cs.runtime.clock import SystemClock
@@ -30,8 +31,12 @@ Keys = Annotated[
 ]
 
 
+backup = App(name="backup")
+
+
+@backup.default
 @on_data
-async def backup(
+async def _backup(
     at: Invocation,
     directory: Backup,
     /,
@@ -62,6 +67,36 @@ async def backup(
         [_shown(made) | {"log": str(folders.log), "keys": str(folders.keys)}],
         [f"{made.head} events in {folders.log}, their keys in {folders.keys}: read and whole"],
     )
+
+
+@backup.command
+@on_data
+async def drill(
+    at: Invocation,
+    *,
+    within: Annotated[
+        Path | None,
+        Parameter(
+            help="Folder with room for two copies; else the system's temporary one.",
+            validator=validators.Path(file_okay=False, exists=True),
+        ),
+    ] = None,
+) -> Output:
+    """Take a backup, restore it elsewhere, check it, read a search from it; print the times.
+
+    Next to a running service or without one, of a data folder or of databases. Databases are
+    dumped and restored with PostgreSQL's own programs, as new databases on the same servers,
+    which the user of the settings may create. Nothing is left of the copies, and nothing of
+    the service is changed. Exit code 1 if the copy breaks a promise or answers otherwise.
+
+    Example: `cs backup drill --data-dir /var/lib/cs`
+    """
+    # Imported here: the other commands start sooner without.
+    from cs.cli.drill import drill as run  # noqa: PLC0415
+
+    report = await run(at.settings(), within)
+    row = msgspec.to_builtins(report)
+    return Output([row], list(facts(row)), code=bool(report.violations))
 
 
 restore = App(name="restore")

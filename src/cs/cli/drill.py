@@ -1,0 +1,202 @@
+"""``cs backup drill``: a backup taken, restored elsewhere, checked and read, with the times."""
+
+import asyncio
+import os
+import secrets
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.assembly.databases import checked_address
+from cs.assembly.folder_keys import folder_of
+from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.backup import BackupError, backup_folders, make, restore
+from cs.cli.log import LogVerification, verified
+from cs.domain.codec import every_version
+from cs.domain.key import SearchSettled
+from cs.operations.restored import begin_epoch
+from cs.projections.search_record import search_body
+from cs.runtime.clock import SystemClock
+from cs.runtime.private_files import temporary_folder
+from cs.settings import Settings
+
+#: Newest events among which a search to read is looked for.
+RECENT = 5_000
+#: Time limit of one of PostgreSQL's programs.
+TOOL_S = 6 * 3600.0
+_DATABASES = ("postgres", "keys_postgres")
+
+
+class DrillReport(msgspec.Struct, frozen=True):
+    """What a restore from a backup of now would have cost.
+
+    Attributes:
+        events: In the restored log.
+        violations: Promises that it breaks, lost data keys included.
+        search: The newest ended search, which reads the same from both; ``None``: none ended.
+        rpo_s: From the moment of which the backup is until it was finished.  With one backup
+            every hour at most an hour and this is lost.
+        rto_s: Restoring, checking, rebuilding the views and reading that search.
+    """
+
+    form: str
+    events: int
+    violations: int
+    search: str | None
+    backup_s: float
+    restore_s: float
+    verify_s: float
+    views_s: float
+    rpo_s: float
+    rto_s: float
+
+
+class _Watch:
+    """Seconds since the last call of `lap`."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+
+    def lap(self) -> float:
+        before, self._at = self._at, time.monotonic()
+        return round(self._at - before, 2)
+
+
+async def drill(settings: Settings, within: Path | None) -> DrillReport:
+    """Back up the data of *settings*, restore it next to it, and read it there.
+
+    Nothing of it is left, and nothing of the service is changed.
+
+    Args:
+        settings: Of the service, which may run.
+        within: A folder with room for two copies; the system's temporary one without it.
+
+    Raises:
+        DataFolderError: The backup or the restore failed, or the copy answers otherwise.
+    """
+    with temporary_folder(within or Path(tempfile.gettempdir()), "cs-drill-") as work:
+        watch = _Watch()
+        copied = _folder if settings.postgres is None else _databases
+        async with copied(settings, work, watch.lap) as (there, backup_s, restore_s):
+            async with open_command_context(there) as data:
+                await begin_epoch(data.log, data.keys, data.clock)
+                watch.lap()
+                *broken, counts = [each async for each in verified(data)]
+                assert isinstance(counts, LogVerification), "it comes last"
+                verify_s = watch.lap()
+                search, answer = await _newest_search(data)
+                views_s = watch.lap()
+            if search is not None:
+                async with open_command_context(settings) as here:
+                    if await _read(here, *search) != answer:
+                        raise BackupError(f"{search[0]} reads otherwise from the restored copy")
+            return DrillReport(
+                form="data folder" if settings.postgres is None else "databases",
+                events=counts.events,
+                violations=len(broken),
+                search=None if search is None else search[0],
+                backup_s=backup_s,
+                restore_s=restore_s,
+                verify_s=verify_s,
+                views_s=views_s,
+                rpo_s=backup_s,
+                rto_s=round(restore_s + verify_s + views_s, 2),
+            )
+
+
+async def _newest_search(
+    data: CommandContext,
+) -> tuple[tuple[str, str] | None, bytes | None]:
+    """Return the newest ended search and its key, and the answer from the views of *data*."""
+    head = await data.log.head()
+    for stored in reversed(await data.log.stored(max(0, head - RECENT), RECENT)):
+        if stored.topic.startswith(every_version(SearchSettled)):
+            search = msgspec.json.decode(stored.state)["search"], stored.stream[len("key-") :]
+            return search, await _read(data, *search)
+    await data.reading()
+    return None, None
+
+
+async def _read(data: CommandContext, search: str, key_id: str) -> bytes | None:
+    """Return the answer to *search*, without the usage of its key, which goes on."""
+    found = await (await data.reading()).search(search, key_id)
+    return None if found is None else search_body(found).rpartition(b',"usage":')[0]
+
+
+#: The settings of a restored copy, and the seconds that the backup and the restore took.
+Copied = tuple[Settings, float, float]
+
+
+@asynccontextmanager
+async def _folder(
+    settings: Settings, work: Path, lap: Callable[[], float]
+) -> AsyncIterator[Copied]:
+    source, at = folder_of(settings, make=False), backup_folders(work / "backup", None)
+    await make(source, at, SystemClock().now(), with_master_key=False)
+    backup_s = lap()
+    own = source.own_master_key
+    there = replace(settings, data_dir=work / "restored", erasure_journal=None)
+    await restore(at, folder_of(there), source.master_key if own else None)
+    yield there, backup_s, lap()
+
+
+@asynccontextmanager
+async def _databases(
+    settings: Settings, work: Path, lap: Callable[[], float]
+) -> AsyncIterator[Copied]:
+    """Dump the databases, the keys last, and restore them as new ones on their servers."""
+    dsns = {
+        name: checked_address(settings, name, insecure=settings.insecure_postgres)
+        for name in _DATABASES
+    }
+    for name, dsn in dsns.items():
+        await _tool(dsn, "pg_dump", "--format=custom", f"--file={work / name}", "--dbname")
+    backup_s, copy = lap(), f"cs_drill_{secrets.token_hex(4)}"
+    copies = {name: f"{copy}_{name}" for name in dsns}
+    try:
+        for name, dsn in dsns.items():
+            await _tool(dsn, "createdb", copies[name], "--maintenance-db")
+            into = ("--no-owner", "--no-privileges", "--exit-on-error", str(work / name))
+            await _tool(_address(dsn, copies[name]), "pg_restore", *into, "--dbname")
+        addresses = {name: _address(dsn, copies[name]) for name, dsn in dsns.items()}
+        yield replace(settings, **addresses, erasure_journal=None), backup_s, lap()
+    finally:
+        for name, dsn in dsns.items():
+            options = ("--force", "--if-exists", copies[name])
+            await _tool(dsn, "dropdb", *options, "--maintenance-db")
+
+
+def _address(dsn: str, database: str) -> str:
+    return urlsplit(dsn)._replace(path=f"/{database}").geturl()
+
+
+async def _tool(dsn: str, *words: str) -> None:
+    """Run one of PostgreSQL's programs; *words* end with the option that takes *dsn*.
+
+    Raises:
+        BackupError: It is not installed, or failed.
+    """
+    parts = urlsplit(dsn)
+    user, at, host = parts.netloc.rpartition("@")
+    name, _, password = user.partition(":")
+    bare = parts._replace(netloc=f"{name}{at}{host}").geturl()
+    environment = {"PGPASSWORD": unquote(password)} if password else {}
+    run = partial(subprocess.run, capture_output=True, text=True, timeout=TOOL_S, check=False)
+    try:
+        done = await asyncio.to_thread(run, [*words, bare], env=os.environ | environment)
+    except FileNotFoundError as error:
+        raise BackupError(
+            f"{words[0]} is not installed: the drill needs PostgreSQL's client programs, of "
+            "the server's version or a newer one"
+        ) from error
+    if done.returncode:
+        said = done.stderr.strip().replace("\n", "; ")
+        raise BackupError(f"{words[0]} failed: {said}")
