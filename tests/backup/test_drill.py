@@ -1,4 +1,4 @@
-"""``cs backup drill``: whether the data of a service can be restored, tried without touching it."""
+"""``cs backup drill``: whether data can be restored, tried without touching the service."""
 
 import os
 import sqlite3
