@@ -174,12 +174,18 @@ def _series(outage: Outage) -> dict[str, str]:
     return found
 
 
-def _test_of(series: Mapping[str, str], fires: Mapping[str, int]) -> dict[str, object]:
-    """Return a test for promtool: which alerts fire at `AT` with *series*."""
-    samples = [{"labels": f'{{alertname="{name}"}}', "value": n} for name, n in fires.items()]
+def _test_of(
+    series: Mapping[str, str],
+    fires: Mapping[str, int],
+    at: str = AT,
+    named: str = ".+",
+    by: str = "alertname",
+) -> dict[str, object]:
+    """Return a test for promtool: which alerts, *named* so, fire at *at* with *series*."""
+    samples = [{"labels": f'{{{by}="{name}"}}', "value": n} for name, n in fires.items()]
     query = {
-        "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
-        "eval_time": AT,
+        "expr": f'count by ({by}) (ALERTS{{alertstate="firing",alertname=~"{named}"}})',
+        "eval_time": at,
         "exp_samples": samples,
     }
     return {
@@ -190,13 +196,13 @@ def _test_of(series: Mapping[str, str], fires: Mapping[str, int]) -> dict[str, o
 
 
 def check_by_promtool(
-    folder: Path, tests: Sequence[Mapping[str, object]], *files: Path
+    folder: Path, tests: Sequence[Mapping[str, object]], *files: Path, every: str = EVERY
 ) -> None:
     """Pass if promtool finds *tests* true of the rules in *files*."""
     promtool = shutil.which("promtool")
     if promtool is None:
         raise Missing("promtool is not here: install Prometheus (Debian: prometheus)")
-    named = {"rule_files": [str(file) for file in files], "evaluation_interval": EVERY}
+    named = {"rule_files": [str(file) for file in files], "evaluation_interval": every}
     written = folder / "outages.yaml"
     written.write_text(yaml.safe_dump({**named, "tests": list(tests)}))
     found = subprocess.run(
@@ -225,6 +231,55 @@ def test_what_is_to_be_looked_after_is_seen(tmp_path: Path) -> None:
     )
 
 
+_API, _PROJECT = 'instance="api:8081"', 'instance="project:8081"'
+_POST = f'method="POST",route="/v1/contacts",held="no",{_API}'
+OBJECTIVES = {
+    f'cs_call_seconds_count{{status="200",{_POST}}}': "0+100",
+    f'cs_call_seconds_count{{status="500",{_POST}}}': "0+0",
+    f'cs_call_seconds_bucket{{le="1.0",status="200",{_POST}}}': "0+100",
+    f'cs_lookup_seconds_count{{outcome="done",{_PROJECT}}}': "0+20",
+    f'cs_lookup_seconds_bucket{{le="90.0",outcome="done",{_PROJECT}}}': "0+20",
+    f'cs_follower_lag_seconds{{follower="views",{_API}}}': "0",
+}
+#: What an objective's series show while it is missed: fast enough for every alert.
+MISSES = {
+    "availability": {'status="500"': "0+5"},
+    "first-answer": {'le="1.0"': "0+60"},
+    "search-time": {'le="90.0"': "0+4"},
+    "freshness": {"cs_follower_lag_seconds": "20"},
+}
+
+
+@pytest.mark.parametrize("missed", [None, *MISSES])
+def test_an_objective_that_is_missed_is_seen_by_the_alerts_of_all_windows(
+    tmp_path: Path, missed: str | None
+) -> None:
+    changed = MISSES[missed] if missed else {}
+    series = {}
+    for name, value in OBJECTIVES.items():
+        new = [shown for part, shown in changed.items() if part in name]
+        series[name] = f"{_values(value, BEFORE)} {_values(new[0] if new else value, DURING)}"
+    # Each of the three alerts, of this objective alone.
+    fires = {missed: 3} if missed else {}
+    test = _test_of(series, fires, named="Slo.+", by="slo")
+    check_by_promtool(tmp_path, [test], RULES, EXPECTED)
+
+
+@pytest.mark.parametrize(("later", "alerts"), [(12, 0), (3, 1)])
+def test_a_verifier_that_confirms_less_than_it_did_is_seen(
+    tmp_path: Path, later: int, alerts: int
+) -> None:
+    days, of = 24 * 60 // 30, 'verifier="smtp",instance="verification:8081"'
+    asked = f'cs_verifier_seconds_count{{verdict="deliverable",answered="yes",{of}}}'
+    series = {
+        asked: f"0+20x{7 * days} 0+{later}x{2 * days}",
+        asked.replace("deliverable", "undeliverable"): f"0+20x{9 * days}",
+    }
+    fires = {"VerifiedShareFalls": alerts} if alerts else {}
+    test = _test_of(series, fires, "9d", "Verified.+") | {"interval": "30m"}
+    check_by_promtool(tmp_path, [test], RULES, EXPECTED, every="30m")
+
+
 def test_the_outages_name_only_series_that_exist() -> None:
     exist = {
         sample.name: set(sample.labels)
@@ -232,7 +287,7 @@ def test_the_outages_name_only_series_that_exist() -> None:
         for sample in family.samples
     }
     exist["up"] = {"job"}
-    for series in (*_healthy(), *UPKEEP):
+    for series in (*_healthy(), *UPKEEP, *OBJECTIVES):
         name, _, labels = series.partition("{")
         assert name in exist
         assert set(re.findall(r"(\w+)=", labels)) - {"instance"} <= exist[name], series
