@@ -70,6 +70,19 @@ def test_it_can_be_ended_in_the_middle(tmp_path: Path, number: signal.Signals) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_it_ends_quietly_when_its_reader_goes(tmp_path: Path) -> None:
+    with started("demo", TMPDIR=str(tmp_path)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "sandbox world" in process.stdout.readline()
+
+        process.stdout.close()
+
+        assert process.wait(timeout=60) == 1
+        assert process.stderr.read() == ""
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_its_console_stays_open_when_asked(tmp_path: Path) -> None:
     with started("demo", "--open", TMPDIR=str(tmp_path), DISPLAY="") as process:
         assert process.stdout is not None

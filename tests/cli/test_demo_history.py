@@ -1,14 +1,17 @@
 """`cs demo --history`: a year of events, as the service itself wrote them."""
 
 import json
+import re
+import signal
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from cli.command import ran
+from cli.command import ran, started
 from cli.year import year
 
 __all__ = ["year"]
@@ -63,3 +66,26 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert "is there already; remove it, or name another with --data-dir" in refused.err
     assert [each.name for each in tmp_path.iterdir()] == ["kept"]
     assert "goes with --history" in ran("demo", "--data-dir", "x").err
+
+
+def test_with_its_console_it_ends_today(tmp_path: Path) -> None:
+    folder = tmp_path / "year"
+    begun = datetime.now(UTC)
+    with started("demo", "--history", "--open", f"--data-dir={folder}", DISPLAY="") as process:
+        assert process.stdout is not None
+        said = ""
+        while not said.endswith("Ctrl-C ends it.\n"):
+            said += (line := process.stdout.readline())
+            assert line, said
+        (url,) = re.findall(r"The console: (\S+)", said)
+        week = httpx.get(f"{url}?span=week", trust_env=False).text
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+
+    facts = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", week))
+    assert int(facts["Searches ended"]) > 0
+    days = (begun, datetime.now(UTC))  # it may be midnight
+    assert any(f"from {day - 52 * WEEK:%Y-%m-%d} on" in said for day in days)
+    exported = ran("events", "export", f"--data-dir={folder}", "--type=search-admitted").out
+    times = [json.loads(each)["at"] for each in exported.splitlines()]
+    assert (begun - WEEK).isoformat() < max(times) < begun.isoformat()

@@ -7,7 +7,14 @@ that many commands share are declared here, once.
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,7 +164,13 @@ class Invocation:
         if isinstance(result, AsyncIterator):
             async with self._open:
                 async for last in result:
-                    self._print(last)
+                    try:
+                        self._print(last)
+                    except (
+                        OSError
+                    ) as error:  # raised in the command, which closes all it opened
+                        assert isinstance(result, AsyncGenerator), "it yields"
+                        await result.athrow(error)
                     code = max(code, last.code)
             last = msgspec.structs.replace(last, code=code)
         else:

@@ -8,7 +8,7 @@ import webbrowser
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -88,7 +88,8 @@ async def demo(
     (docs/analysts.md).
 
     `cs serve --sandbox` runs the same service until Ctrl-C; so does --open, which shows
-    its console, with --history that of the year.
+    its console, with --history that of the year, which then ends today: otherwise it is
+    the one of docs/analysts.md, from 2025-11-03 on.
 
     Example: `cs demo Miruvane`, or `cs demo --history`, then
     `cs report --data-dir cs-history`.
@@ -96,7 +97,8 @@ async def demo(
     logs.configure("error", "console")
     if history:
         folder = _new(at.data_dir or Path(HISTORY))
-        yield await _make_year(folder)
+        today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        yield await _make_year(folder, today - WEEKS * WEEK if stay else BEGINS)
         if stay:
             *_, (_, latest) = worlds()
             async with sandbox_service(latest, data_dir=folder.absolute()) as sandbox:
@@ -156,18 +158,18 @@ def _new(folder: Path) -> Path:
     return folder
 
 
-async def _make_year(folder: Path) -> Output:
+async def _make_year(folder: Path, begins: datetime) -> Output:
     began = time.monotonic()
     with Progress() as line:
         try:
-            await make_year(folder, line)
+            await make_year(folder, line, begins)
         except (CannotListen, OSError) as error:
             stop(f"the year could not be made: {error}")
     took = time.monotonic() - began
     return Output(
         [{"data_dir": str(folder), "seconds": round(took, 1)}],
         [
-            f"A year of history from {BEGINS:%Y-%m-%d} on, made in {took:.0f} s in {folder}:\n",
+            f"A year of history from {begins:%Y-%m-%d} on, made in {took:.0f} s in {folder}:\n",
             *(f"  week {each.week:>2}  {each.what}" for each in CHAPTERS),
             "\nAsk it, for example:\n",
             f"  cs keys list --data-dir {folder}",
@@ -261,8 +263,10 @@ ACTS: Sequence[tuple[int, float, _Act]] = (
 )
 
 
-async def make_year(folder: Path, progress: Progress) -> None:
+async def make_year(folder: Path, progress: Progress, begins: datetime = BEGINS) -> None:
     """Write a year of history into the new folder *folder*, which appears when it is whole.
+
+    It is the year from *begins* on, a midnight.
 
     The service runs in its sandbox world, from chapter to chapter of the made-up year
     (`cs.sandbox.year`), on a clock that is moved from one thing to the next.  Every event is
@@ -273,7 +277,7 @@ async def make_year(folder: Path, progress: Progress) -> None:
         OSError: *folder* is there already, or its parent is not.
     """
     with _next_to(folder) as work:
-        year = _Year(work, progress)
+        year = _Year(work, progress, begins)
         chapters = list(worlds())
         ends = [chapter.week for chapter, _ in chapters[1:]] + [WEEKS]
         for (chapter, world), end in zip(chapters, ends, strict=True):
@@ -291,13 +295,14 @@ class _Year:
     sandbox: SandboxService  # of the chapter
     operator: Operator
 
-    def __init__(self, folder: Path, progress: Progress) -> None:
+    def __init__(self, folder: Path, progress: Progress, begins: datetime) -> None:
         async def nowhere(_ahead: timedelta) -> None:
             """Keep no offset: the finished year is read by the machine's own time."""
 
         real = SystemClock()
         self._folder = folder
-        self._clock = SandboxClock(BEGINS - real.now(), nowhere, real)
+        self._begins = begins
+        self._clock = SandboxClock(begins - real.now(), nowhere, real)
         self._progress = progress
         self.keys: dict[str, NewSecret] = {}
         self._random = random.Random(_SEED)  # noqa: S311  a made-up world, the same every time
@@ -318,17 +323,17 @@ class _Year:
                 for at, act in sorted(self._week(week, world), key=lambda each: each[0]):
                     await advancer.advance(max(at - self._clock.now(), timedelta()))
                     await act(self)
-            await advancer.advance(BEGINS + end * WEEK - self._clock.now())
+            await advancer.advance(self._begins + end * WEEK - self._clock.now())
 
     def _week(self, week: int, world: World) -> Iterator[tuple[datetime, _Act]]:
         """Yield what happens in *week*, in any order."""
-        monday = BEGINS + week * WEEK
+        begins = self._begins + week * WEEK
         for when, hours, act in ACTS:
             if when == week:
-                yield monday + timedelta(hours=hours), act
+                yield begins + timedelta(hours=hours), act
         for customer in CUSTOMERS:
             if customer.first == week:
-                yield monday + timedelta(hours=8), partial(_Year.issue, customer=customer)
+                yield begins + timedelta(hours=8), partial(_Year.issue, customer=customer)
         for customer in CUSTOMERS:
             searches = customer.a_week if customer.first <= week <= customer.last else 0
             for _ in range(searches):
@@ -339,7 +344,7 @@ class _Year:
                 call = {"brand": brand.name}
                 if customer.domains:
                     call["domain"] = brand.domain
-                at = monday + timedelta(days=day, hours=9, minutes=minute)
+                at = begins + timedelta(days=day, hours=9, minutes=minute)
                 yield at, partial(_Year.search, label=customer.label, call=call)
 
     async def search(self, label: str, call: dict[str, str]) -> None:

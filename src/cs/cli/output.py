@@ -97,6 +97,10 @@ class HarmlessConsole(Console):
         shown = (harmless_lines(each) if isinstance(each, str) else each for each in objects)
         super().print(*shown, **options)
 
+    def on_broken_pipe(self) -> NoReturn:
+        """Raise that the reader has gone, as any other output does (`cs.cli.errors.end`)."""
+        raise  # noqa: PLE0704  rich calls this where it handles one
+
 
 console = HarmlessConsole(highlight=False, markup=False, emoji=False, soft_wrap=True)
 errors = HarmlessConsole(
