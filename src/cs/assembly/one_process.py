@@ -181,6 +181,7 @@ async def run_service(
                     figures=LearnedFigures(lambda: figures_until(views, clock.now()), clock),
                     set_aside=streams.set_aside,
                     metrics=metrics,
+                    in_turns=True,
                 ),
                 name="relay",
             ),

@@ -1,7 +1,8 @@
 """The headers of a record: whose it is and how long it counts, without reading its value.
 
-They help tracing, filtering and looking at topics.  Nothing is decided by them: what a
-record says stands in its value, and one that comes without headers is as good.
+They help tracing, filtering and looking at topics.  Nothing is decided by them but, inside one
+process, whose turn it is (`cs.bus.memory`): what a record says stands in its value, and one
+that comes without headers is as good.
 """
 
 import hashlib
@@ -20,6 +21,8 @@ ATTEMPT = "attempt"
 DEADLINE = "deadline"
 SCHEMA = "schema"
 EVENT = "event"
+#: Inside one process only: the API key whose search started the lookup.
+ASKED_BY = "asked-by"
 
 #: Name and version of each message (docs/topics.md).
 WORK_SCHEMA = "cs.work.v1"

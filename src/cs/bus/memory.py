@@ -1,17 +1,26 @@
-"""The bus inside one process.  It forgets everything on restart: the log issues again."""
+"""The bus inside one process.  It forgets everything on restart: the log issues again.
+
+Records that name an API key in the header `ASKED_BY` are given out in turns: of the keys whose
+records wait, the one that was served least recently is next.  So one key's list of brands
+delays the search of another by one record at most, however many wait.
+"""
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 
+from cs.bus.headers import ASKED_BY
 from cs.bus.port import NO_HEADERS, BusUnavailable, Record
 from cs.metrics.metrics import Metrics
+from cs.runtime.lru import LruDict
 
 #: Records waiting in one group of a topic; publishing waits beyond it.
 WAITING = 10_000
 #: How long publishing waits for room.
 PUBLISH_TIMEOUT_S = 10.0
+#: Keys of which a group remembers when they were served; another one counts as never served.
+SERVED = 10_000
 
 
 class MemoryBus:
@@ -66,7 +75,9 @@ class MemoryGroup:
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit
-        self._waiting: deque[Record] = deque()
+        self._waiting: dict[str, deque[Record]] = {}  # by the key that asked
+        self._served = LruDict[str, int](SERVED)  # key -> turn
+        self._turn = 0
         self._changed = asyncio.Condition()
 
     async def put(self, record: Record) -> None:
@@ -74,28 +85,38 @@ class MemoryGroup:
         async with self._changed:
             try:
                 async with asyncio.timeout(PUBLISH_TIMEOUT_S):
-                    await self._changed.wait_for(lambda: len(self._waiting) < limit)
+                    await self._changed.wait_for(lambda: len(self) < limit)
             except TimeoutError as error:
                 raise BusUnavailable(f"{record.topic}: {limit} records wait") from error
-            self._waiting.append(record)
+            self._of(record).append(record)
             self._changed.notify_all()
 
     def __len__(self) -> int:
         """Return how many records wait."""
-        return len(self._waiting)
+        return sum(map(len, self._waiting.values()))
 
     async def take(self) -> Record:
         async with self._changed:
             await self._changed.wait_for(lambda: bool(self._waiting))
-            record = self._waiting.popleft()
+            asked_by = min(self._waiting, key=lambda each: self._served.get(each, 0))
+            records = self._waiting[asked_by]
+            record = records.popleft()
+            if not records:
+                del self._waiting[asked_by]
+            self._turn += 1
+            self._served[asked_by] = self._turn
             self._changed.notify_all()
             return record
+
+    def _of(self, record: Record) -> deque[Record]:
+        """Return the records that wait for the same key as *record*, oldest first."""
+        return self._waiting.setdefault(record.headers.get(ASKED_BY, ""), deque())
 
     async def put_back(self, records: Mapping[int, Record]) -> None:
         """Put uncommitted records back in front, in order: they come again."""
         async with self._changed:
             for offset in sorted(records, reverse=True):
-                self._waiting.appendleft(records[offset])
+                self._of(records[offset]).appendleft(records[offset])
             self._changed.notify_all()
 
 

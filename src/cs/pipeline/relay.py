@@ -5,14 +5,15 @@ stored; a record that was published and lost is issued again by the driver.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 
 from structlog import get_logger
 
-from cs.bus.headers import TRACEPARENT, root_place, work_headers
+from cs.bus.headers import ASKED_BY, TRACEPARENT, root_place, work_headers
 from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand.events import StageIssued
+from cs.domain.causation import RequestCause
 from cs.domain.source_cost import SourceFigures
 from cs.domain.source_order import PRIORS
 from cs.domain.stages.table import STAGES
@@ -25,6 +26,7 @@ from cs.pipeline.lanes import Lanes
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
+from cs.runtime.lru import LruDict
 
 log = get_logger()
 
@@ -86,6 +88,7 @@ async def relay(
     save_position: Callable[[int], Awaitable[None]] | None = None,
     set_aside: DamagedStreams | None = None,
     metrics: Metrics | None = None,
+    in_turns: bool = False,
 ) -> None:
     """Publish every `StageIssued` after position *after*, for ever, with receipts.
 
@@ -96,6 +99,9 @@ async def relay(
     room or it has not.  Work of one key on a topic goes out in order, and what the bus does
     not take of it holds up no other.  *save_position* is called with positions up to which
     all has been relayed.
+
+    With *in_turns* a header names the API key whose search started the lookup, by which the bus
+    of one process gives out work in turns.  After a restart each lookup has a turn of its own.
 
     Work that cannot be read is passed over and noted in *set_aside*; once it is mended the
     driver issues what is open of its lookup again.
@@ -111,12 +117,15 @@ async def relay(
     metrics = metrics or Metrics()
     gate = VersionGate("relay") if save_position is None else None
     pages = follow(events, after, gate=gate, set_aside=set_aside, wanted=_ISSUED)
+    asked_by = LruDict[str, str](WAITING)  # by lookup
 
     async def publish(event: StageIssued) -> None:
         failpoints.reach("relay.before-publish")
         learned = () if figures is None else await figures.of(event.stage)
         work = receipts.work(event, learned)
         headers = work_headers(work)
+        if in_turns:
+            headers[ASKED_BY] = asked_by.use(work.lookup) or work.lookup
         with metrics.traces.span(
             f"publish {work.stage}",
             "producer",
@@ -130,16 +139,23 @@ async def relay(
 
     lanes = Lanes(publish, after=after, capacity=WAITING)
     with metrics.follower_position.measured(lambda: lanes.position, "relay"):
-        issued = ((_issued(page), page[-1].position) async for page in pages)
+        issued = ((_issued(page, asked_by), page[-1].position) async for page in pages)
         await lanes.run(issued, save_position)
 
 
-def _issued(page: Sequence[RecordedEvent]) -> Iterator[tuple[str, int, StageIssued]]:
-    """Yield the work of *page*, each with what it keeps its order with: its topic and key."""
+def _issued(
+    page: Sequence[RecordedEvent], asked_by: MutableMapping[str, str]
+) -> Iterator[tuple[str, int, StageIssued]]:
+    """Yield the work of *page*, each with what it keeps its order with: its topic and key.
+
+    Notes in *asked_by* the API key of each lookup that begins.
+    """
     for each in page:
         event = each.event
         # No worker runs a stage whose package is gone.
         if isinstance(event, StageIssued) and event.stage in STAGES:
+            if isinstance(each.caused_by, RequestCause):
+                asked_by[event.lookup] = each.caused_by.key
             yield f"{event.stage} {event.item or event.lookup}", each.position, event
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from cs.api.waiting import TimeLimits
 from cs.assembly.one_process import RunningService
+from cs.bus.port import Bus
 from cs.domain.contact import BrandFacts
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
 from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
@@ -146,13 +147,17 @@ ALLOWED = Settings(lookup_deadline_s=60)
 
 @asynccontextmanager
 async def over_http(
-    log: EventLog | None = None, *, allowed: Settings = ALLOWED, clock: Clock | None = None
+    log: EventLog | None = None,
+    *,
+    allowed: Settings = ALLOWED,
+    clock: Clock | None = None,
+    bus: Bus | None = None,
 ) -> AsyncIterator[OverHttp]:
     staff = SlowStaff((ADA,), slow=SLOW)
     tools = slow_tools(staff, known_brands())
     with listen("127.0.0.1", 0) as listening:
         async with (
-            in_memory(tools, log=log, clock=clock, allowed=allowed) as service,
+            in_memory(tools, log=log, clock=clock, allowed=allowed, bus=bus) as service,
             serving([(service.running.app, listening)], service.running.api.draining),
             httpx.AsyncClient(
                 transport=ManyCalls(),
