@@ -5,11 +5,14 @@ the search for what was stored when the append's answer is lost (contract H5).
 """
 
 import asyncio
+import math
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial, reduce
+from itertools import islice
 from typing import ClassVar
 
 import msgspec
@@ -20,7 +23,13 @@ from cs.api.keys import Caller
 from cs.api.waiting import TimeLimits, within
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand.brand import Brand, brand_stream, stream_of
-from cs.domain.brand.events import LookupFinished, LookupStarted
+from cs.domain.brand.events import (
+    DEADLINE,
+    AttemptFailed,
+    BrandResolved,
+    LookupFinished,
+    LookupStarted,
+)
 from cs.domain.causation import RequestCause
 from cs.domain.contact import Query
 from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
@@ -51,6 +60,9 @@ NONCE = 8
 
 #: Lookups that run at once, if the settings say nothing else; each lasts about a minute.
 LOOKUPS = 1_000
+#: One in so many of those, but 8 at least, may have waited for half of their time without a
+#: first answer: with more, work piles up, and what is started now would end as `timeout`.
+LATE_SHARE, LATE_LEAST = 10, 8
 
 
 class StoredAdmission(msgspec.Struct, frozen=True):
@@ -290,20 +302,38 @@ class RunningLookups:
     A start counts from before its append until the event of its end comes, so that no number of
     callers at the same moment gets past the bound.
 
+    Args:
+        most: That may run at once.
+        late_s: How long a lookup may wait for its first answer, in seconds of real time.
+        monotonic: Real time.
+
     Attributes:
         READS: Those events that it goes by.
     """
 
-    READS: ClassVar[frozenset[type[Event]]] = frozenset({LookupStarted, LookupFinished})
+    READS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {LookupStarted, BrandResolved, AttemptFailed, LookupFinished}
+    )
 
-    def __init__(self, most: int = LOOKUPS) -> None:
+    def __init__(
+        self,
+        most: int = LOOKUPS,
+        late_s: float = DEADLINE.total_seconds() / 2,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._most = most
+        self._late = max(most // LATE_SHARE, LATE_LEAST)
+        self._late_s = late_s
+        self._monotonic = monotonic
+        self._unanswered: dict[str, float] = {}  # lookup -> since when, oldest first
         self._running: set[str] = set()
         self._starting: dict[str, int] = {}  # lookup -> appends that may start it
 
     @property
     def full(self) -> bool:
-        return len(self) >= self._most
+        """Whether as many run as may, or too many of them are not taken up in time."""
+        late = next(islice(self._unanswered.values(), self._late, None), math.inf)
+        return len(self) >= self._most or self._monotonic() - late > self._late_s
 
     def __len__(self) -> int:
         return len(self._running) + len(self._starting)
@@ -318,7 +348,11 @@ class RunningLookups:
                 case LookupStarted(lookup=lookup):
                     self._starting.pop(lookup, None)
                     self._running.add(lookup)
+                    self._unanswered.setdefault(lookup, self._monotonic())
+                case BrandResolved(lookup=lookup) | AttemptFailed(lookup=lookup):
+                    self._unanswered.pop(lookup, None)
                 case LookupFinished(lookup=lookup):
+                    self._unanswered.pop(lookup, None)
                     self._running.discard(lookup)
                 case _:
                     pass

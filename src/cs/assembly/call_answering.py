@@ -49,7 +49,7 @@ async def build_api(
     metrics = metrics or Metrics()
     metrics.cache("key-secrets", keys.__len__, MAX_KEYS)
     views.listen(keys.on_events, keys.READS)
-    lookups = RunningLookups(settings.lookups_at_once)
+    lookups = RunningLookups(settings.lookups_at_once, settings.lookup_deadline_s / 2)
     lookups.load((await reading.unfinished()).lookups)
     views.listen(lookups.on_events, lookups.READS)
     admission = SearchAdmission(

@@ -77,7 +77,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
             if it does now.
         unshown: Lookups whose contacts can no longer be shown, as their data keys
             are lost: they answer no search that would be charged.
-        lookups_full: As many lookups run in the service as may run at once.
+        lookups_full: As many lookups run in the service as may run at once, or as can be done
+            in time.
     """
 
     key: Key

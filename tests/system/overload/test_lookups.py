@@ -1,14 +1,25 @@
 """Lookups in progress have an end: beyond it new ones are refused, and only new ones."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
 
 from cs.api.admission import RunningLookups
-from cs.domain.brand.events import LookupStarted
+from cs.domain.brand.events import (
+    EVENT_TOPICS,
+    AttemptFailed,
+    BrandResolved,
+    LookupFinished,
+    LookupStarted,
+)
+from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.port import LogUnavailable, RecordedEvent
+from domain.acme_run import AT
+from domain.golden_files import golden_event
+from harness.manual_clock import ManualClock
 from system.overload.http_service import ALLOWED, over_http
 
 
@@ -46,6 +57,34 @@ async def test_no_number_of_callers_at_one_moment_gets_past_the_bound() -> None:
 
         statuses = [answer.status_code for answer in answers]
         assert (statuses.count(202), statuses.count(503)) == (5, 25)
+
+
+@pytest.mark.parametrize("answer", [BrandResolved, AttemptFailed, LookupFinished])
+def test_work_that_is_not_taken_up_in_time_lets_no_more_start_until_it_is(
+    answer: type[AnyEvent],
+) -> None:
+    clock = ManualClock(AT)
+    lookups = RunningLookups(200, late_s=60, monotonic=clock.monotonic)
+
+    def see(name: str, count: int) -> None:
+        event = golden_event(name)
+        lookups.on_events(
+            [
+                RecordedEvent(n, "brand-a", n, replace(event, lookup=f"brand-a.{n}"))
+                for n in range(count)
+            ]
+        )
+
+    see("brand.lookup-started.v1", 21)
+    full = []
+    clock.set(AT + timedelta(seconds=60))
+    full.append(lookups.full)
+    clock.set(AT + timedelta(seconds=61))
+    full.append(lookups.full)
+    see(next(topic for topic, kind in EVENT_TOPICS.items() if kind is answer), 1)
+    full.append(lookups.full)
+
+    assert full == [False, True, False], "no more than 20 may wait for longer than 60 s"
 
 
 def test_a_start_that_was_not_stored_does_not_count() -> None:
