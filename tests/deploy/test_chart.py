@@ -150,6 +150,23 @@ def test_each_role_is_given_settings_that_it_takes_and_no_more(size: str) -> Non
 
 
 @wants_helm
+def test_alerts_expect_one_process_fewer_than_the_chart_has() -> None:
+    (given,) = by_component("large", "ConfigMap")["expected"]["data"].values()
+    (group,) = yaml.safe_load(given)["groups"]
+    file = yaml.safe_load((FOLDER / "monitoring" / "contact-search.expected.yaml").read_text())
+    shipped = next(each["rules"] for each in file["groups"])
+
+    roles = {each["labels"]["role"]: each["expr"] for each in group["rules"]}
+    assert set(roles) == {
+        each["labels"]["role"] for each in shipped if each["record"] == "cs:expected_processes"
+    }
+    assert {each["record"] for each in group["rules"]} == {"cs:expected_processes"}
+    assert roles["api"] == "vector(5)"
+    assert roles["stage verification"] == "vector(11)"
+    assert roles["relay"] == "vector(1)"
+
+
+@wants_helm
 @pytest.mark.parametrize("size", SIZES)
 def test_every_container_is_closed_and_every_pod_has_a_policy(size: str) -> None:
     assert by_component(size, "PodDisruptionBudget").keys() == set(ROLES)

@@ -43,3 +43,12 @@ def test_systemd_takes_a_unit_without_a_word(name: str, tmp_path: Path) -> None:
     verified = _analyze("verify", "--man=no", "--recursive-errors=no", unit)
 
     assert (verified.returncode, verified.stderr) == (0, "")
+
+
+def test_no_role_can_read_the_secrets_of_another() -> None:
+    """Without a name of its own, a dynamic account is that of all units of a template."""
+    service = (FOLDER / "systemd" / ROLE).read_text().partition("[Service]\n")[2]
+    lines = service.splitlines()
+
+    assert {"DynamicUser=yes", "User=cs-%i"} < set(lines)
+    assert "LoadCredential=secret:/etc/contact-search/%i" in lines
