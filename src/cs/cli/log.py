@@ -1,6 +1,7 @@
 """``cs log``: checks of the event log, and the trail of what operators did."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
@@ -11,13 +12,14 @@ from msgspec.structs import asdict
 from cs.assembly.operator_command import CommandContext
 from cs.assembly.service_checks import open_budgets
 from cs.cli.choosing import Last, Since, newest
-from cs.cli.command import Invocation, Output, on_data
+from cs.cli.command import Invocation, Output, number, on_data
 from cs.cli.operator import act_words
-from cs.cli.output import Progress, Table, as_text, facts, stop, styled
+from cs.cli.output import Progress, Table, as_text, facts, reading, stop, styled
 from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
 from cs.eventlog.port import EventLog, NewerEvent, RecordedEvent
+from cs.history.archive import archive
 from cs.history.service_state import RecentRuns, ServiceState, read_state
 from cs.keystore.lost import LostValue, Why
 from cs.operations.restored import neighbours_ahead
@@ -151,6 +153,33 @@ async def _violations(
         yield Violation("snapshot", 0, wrong.stream, f"{what} `snapshots`")
     for found in audit.end() if at_rest else ():
         yield found
+
+
+@app.command(name="archive")
+@on_data
+async def copy_old_events(
+    at: Invocation,
+    directory: Annotated[Path, Parameter(help="Folder to make.")],
+    /,
+    *,
+    before: Annotated[int, number(2, 2**62, "First position that is left out.")],
+    after: Annotated[int, number(0, 2**62, "Last position of the archive before.")] = 0,
+) -> Output:
+    """Copy the events below a position to Parquet files, for cold storage and analysts.
+
+    As they are stored: people stay sealed, and who is erased cannot be read in an archive
+    either. Each file is read back and compared with the log; `manifest.json` has its SHA-256.
+    The log stays whole: it is not made smaller.
+
+    Example: `cs log archive --before 1000001 /cold/events-to-1000000`
+    """
+    data = await at.data()
+    upto = min(before - 1, await data.log.head())
+    if after >= upto:
+        stop(f"there is no event after {after} and before {before}", 2)
+    with reading("events") as show:
+        done = await archive(data.log, after, upto, directory, show)
+    return Output([done], [f"{upto - after} events in {directory}, compared with the log"])
 
 
 _WHY_LOST: Mapping[Why, str] = {

@@ -249,6 +249,16 @@ def event_file(out: Path) -> Iterator[BinaryIO]:
             _run(database, f"COPY ({rows}) TO {quoted(made)} {_PARQUET}")
 
 
+def copy_lines(lines: Path, columns: str, out: Path) -> None:
+    """Write the Parquet file *out* from *lines* of JSON with *columns*.
+
+    Raises:
+        ExportFailed: It cannot be written.
+    """
+    with connect(lines.parent) as database:
+        _run(database, f"COPY (FROM {_lines_of(lines, columns)}) TO {quoted(out)} {_PARQUET}")
+
+
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
     """Return a DuckDB in memory that spills into *folder*."""
     database = duckdb.connect(":memory:")
