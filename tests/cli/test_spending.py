@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from cli.command import Here
-from cs.paid_calls.budgets import TotalCaps
+from cs.paid_calls.budgets import SpentOfDay, TotalCaps
 from cs.paid_calls.forecast import forecast
 from harness.served import Served
 
@@ -31,6 +31,10 @@ def test_at_the_cap_a_search_goes_on_without_the_paid_and_the_status_counts_the_
         page = httpx.get(f"{service.admin_url}/metrics", trust_env=False).text
         (status,) = here("status", "--json", f"--data-dir={folder}", **CAPS).rows
         shown = here("status", f"--data-dir={folder}", **CAPS, width=300).out
+        (beside,) = here(
+            *("status", "--json", f"--data-dir={folder}"),
+            CS_STAGES_POSTGRES="postgresql://u@127.0.0.1/cs?sslmode=wrong",
+        ).rows
     with closing(sqlite3.connect(folder / "spending.db")) as rows:
         days = rows.execute("SELECT DISTINCT day FROM spending").fetchall()
         (micros,) = rows.execute("SELECT sum(micros) FROM spending").fetchone()
@@ -42,12 +46,14 @@ def test_at_the_cap_a_search_goes_on_without_the_paid_and_the_status_counts_the_
         "usd_per_day of all services together does not allow another call: "
         f"${micros / 1_000_000:.2f} are spent"
     )
+    assert beside["events"] == status["events"]
+    assert beside["spending"]["why"].startswith("not known: stages_postgres: ")
     spending = status["spending"]
     assert spending["usd_today"] == spending["usd_this_month"] == micros / 1_000_000
     assert spending["usd_a_day"] == micros / 1_000_000, "less than a day ago it began"
     assert (spending["usd_per_day"], spending["usd_per_month"]) == (0.02, 5)
     assert f"${micros / 1_000_000:.2f} today" in shown
-    assert "caps $0.02 a day and $5 a month: " in shown
+    assert "caps $0.02 a day and $5.00 a month: usd_per_day is reached\n" in shown
     assert 'cs_spending_total_cap_usd{period="day"} 0.02' in page
     left = re.search(r'^cs_spending_total_left_usd\{period="day"\} (.*)$', page, re.MULTILINE)
     assert left is not None
@@ -55,8 +61,8 @@ def test_at_the_cap_a_search_goes_on_without_the_paid_and_the_status_counts_the_
 
 
 def test_a_forecast_is_the_pace_of_the_last_week_until_the_month_ends() -> None:
-    spent = {NOON.date() - timedelta(days=n): 1_000_000 for n in range(1, 31)}
-    spent[NOON.date() - timedelta(days=1)] += 500_000
+    spent = {NOON.date() - timedelta(days=n): SpentOfDay(1_000_000) for n in range(1, 31)}
+    spent[NOON.date() - timedelta(days=1)] = SpentOfDay(1_500_000)
     pace = (6 + 0.5) / 6.5  # six whole days and none of today, in 6.5 days
     found = forecast(NOON.timestamp(), spent, TotalCaps())
 
@@ -70,6 +76,7 @@ def test_a_forecast_is_the_pace_of_the_last_week_until_the_month_ends() -> None:
     ("per_day", "per_month", "cap", "after_days"),
     [
         (None, 14.5, "month", 0),  # reached
+        (None, 14.509999, "month", 0),  # a call costs a cent
         (None, 16.5, "month", 2),
         (None, 31, None, None),  # the month ends before
         (0.25, 16.5, "day", 0.25),
@@ -82,9 +89,9 @@ def test_the_cap_that_is_reached_first_is_named_with_its_time(
     per_day: float | None, per_month: float | None, cap: str | None, after_days: float | None
 ) -> None:
     today = NOON.date()
-    spent = {today - timedelta(days=n): 1_000_000 for n in range(1, 15)}
-    spent[today] = 0
-    spent[today - timedelta(days=1)] += 500_000  # with it a dollar a day
+    spent = {today - timedelta(days=n): SpentOfDay(1_000_000, 10_000) for n in range(1, 15)}
+    spent[today] = SpentOfDay(0)
+    spent[today - timedelta(days=1)] = SpentOfDay(1_500_000)  # with it a dollar a day
     micros = [
         None if each is None else round(each * 1_000_000) for each in (per_day, per_month)
     ]
@@ -99,6 +106,6 @@ def test_the_cap_that_is_reached_first_is_named_with_its_time(
 
 
 def test_a_service_that_was_never_paid_has_no_pace() -> None:
-    found = forecast(NOON.timestamp(), dict[date, int](), TotalCaps(micros_per_day=1))
+    found = forecast(NOON.timestamp(), dict[date, SpentOfDay](), TotalCaps(micros_per_day=1))
 
     assert (found.usd_a_day, found.usd_at_month_end, found.cap_reached) == (0, 0, None)

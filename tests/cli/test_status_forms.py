@@ -50,6 +50,7 @@ async def test_what_runs_what_waits_and_what_failed(on_databases: Form) -> None:
 
     assert (found["status"], failed["reason"]) == ("done", "no_linkedin")
     assert (told["paused"], told["health"]) == (True, None)
+    assert told["spending"] == {"why": "not known: stages_postgres is not set"}
     assert told["world"] == "live"
     assert (told["lookups"], told["searches"], told["work"]) == (1, 1, {"verification": 1})
     assert 0 <= told["oldest_work_s"] < 60

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.paid_calls.budgets import (
+    _LOCK_TOTAL,
     BucketEmpty,
     Budgets,
     BudgetState,
@@ -23,10 +24,12 @@ from cs.paid_calls.budgets import (
     ServiceLimits,
     ServicePaused,
     Spending,
+    SpentOfDay,
     TotalCaps,
     decide,
 )
 from cs.paid_calls.errors import CallsUnavailable
+from cs.paid_calls.forecast import read_forecast
 from harness.places import Place, budgets_in
 
 FREE = ServiceLimits(calls_per_s=1000.0, burst=1000)
@@ -97,6 +100,18 @@ async def test_yesterday_counts_for_the_month_and_not_for_today(
         assert again.cap == "month"
     await later(budgets, days=31)
     assert (await only(budgets)).micros_this_month == 0
+
+
+async def test_a_day_knows_the_mean_cost_of_a_call_of_its_dearest_service(
+    budgets: Budgets,
+) -> None:
+    before = await read_forecast(budgets)
+    for service, micros in (("acme", 10), ("acme", 21), ("other", 12), ("free", 0)):
+        await reserve(budgets, service, FREE, micros)
+    _, days = await budgets.by_day(7)
+
+    assert before is None, "nothing was asked"
+    assert [*days.values()] == [SpentOfDay(43, 15)]
 
 
 async def test_the_bucket_lets_a_burst_through_and_then_its_rate(
@@ -172,11 +187,19 @@ async def test_the_last_dollar_of_all_services_is_spent_once_over_all_nodes(
 
     refused = [each for each in found if isinstance(each, OverCap)]
     assert (len(refused), len(found) - len(refused)) == (9, 3)
-    assert {(each.cap, each.in_all) for each in refused} == {("day", True)}
+    assert {(each.cap, each.of_total) for each in refused} == {("day", True)}
     assert isinstance(free, Reservation), "what costs nothing goes on"
     assert [type(each) for each in again] == [OverCap, Reservation]
     assert isinstance(over, OverCap)
-    assert (over.spent_micros, over.in_all) == (100, True)
+    assert (over.spent_micros, over.of_total) == (100, True)
+
+
+@pytest.mark.parametrize("kind", [pytest.param("postgres", marks=pytest.mark.slow)])
+async def test_a_free_call_does_not_wait_for_the_lock_of_all_services(place: Any) -> None:
+    budgets = budgets_in(place, caps=TotalCaps(micros_per_day=100))
+    async with place.acquire() as other, other.transaction():
+        await other.execute(_LOCK_TOTAL)
+        assert isinstance(await reserve(budgets, "free", FREE, 0), Reservation)
 
 
 async def test_nothing_is_made_before_something_is_reserved(file: Path) -> None:

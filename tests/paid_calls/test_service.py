@@ -238,7 +238,10 @@ async def test_a_call_too_soon_waits_a_little_or_is_refused_with_a_time() -> Non
         for question in questions[:2]:
             await world.service.ask(question, NamesAnswer)
         found = await world.problem(questions[2])
+        shown = await world.shown()
 
+    problems = 'cs_paid_problems_total{problem="rate-limited",provider="acme"}'
+    assert shown[problems] == 0, "the service answered no 429"
     assert len(world.web.asked) == 2
     assert [round(seconds) for seconds in world.waited] == [1]
     assert found.kind is K.RATE_LIMITED

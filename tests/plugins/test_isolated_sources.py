@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from cs.domain.cause import without_people
 from cs.domain.contact import BrandFacts, Query, Sighting
+from cs.metrics.metrics import Metrics
 from cs.plugins import containment
 from cs.plugins.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.plugins.plugin_settings import SettingValues
@@ -142,6 +143,16 @@ async def test_what_is_missing_is_reported_without_secrets_and_is_no_failure() -
 
     assert (answer.ended, answer.why) == (SourceStatus.NOT_CONFIGURED, "******** is old")
     assert logs == []
+
+
+async def test_a_source_that_was_not_asked_for_its_cap_is_not_away() -> None:
+    metrics, shown = Metrics(), list[float]()
+    for ended in (SourceStatus.USED, SourceStatus.OVER_BUDGET, SourceStatus.FAILED):
+        source = Giving(PeopleAnswer(source="giving", ended=ended))
+        await IsolatedPeopleSource(source, GIVEN, metrics).find(ACME, limit=3)
+        shown += metrics.source_answering.read().values()
+
+    assert shown == [1, 1, 0]
 
 
 def people(**fields: Any) -> PeopleAnswer:

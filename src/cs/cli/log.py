@@ -26,7 +26,7 @@ from cs.operations.restored import neighbours_ahead
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.forecast import PACE_DAYS, Forecast, read_forecast
 from cs.projections.searches import instant
-from cs.settings import Settings
+from cs.settings import BadSettings, Settings
 
 app = App(
     name="log",
@@ -236,40 +236,42 @@ async def status(at: Invocation) -> Output:
     if found.failures:
         fields = "at brand outcome why lookup"
         text += ["last failures:", Table.of(found.failures, fields, "why")]
-    money = None if isinstance(spending, str) else msgspec.to_builtins(spending)
+    unknown = isinstance(spending, str)
+    money = {"why": spending} if unknown else msgspec.to_builtins(spending)
     row = {**msgspec.to_builtins(found), "restored": restored, "health": health}
     return Output([row | {"spending": money}], text)
 
 
 async def _spending(chosen: Settings, world: str | None) -> Forecast | str | None:
-    """Return how spending goes on, ``None`` if nothing was spent, or why it is not known."""
+    """Return how spending goes on, ``None`` if nothing was asked, or why it is not known."""
     if chosen.postgres is not None and chosen.stages_postgres is None:
         return "not known: stages_postgres is not set"
     try:
         async with open_budgets(chosen, "sandbox" if world == "sandbox" else "live") as budgets:
             return await read_forecast(budgets)
-    except CallsUnavailable as error:
+    except (BadSettings, CallsUnavailable) as error:
         return f"not known: {error}"
 
 
 def _spending_words(found: Forecast | None) -> str:
     if found is None:
-        return "no paid service was asked yet"
+        return "no paid service was asked lately"
     caps = {"day": found.usd_per_day, "month": found.usd_per_month}
     named = " and ".join(
-        f"${cap:g} a {period}" for period, cap in caps.items() if cap is not None
+        f"${cap:,.2f} a {period}" for period, cap in caps.items() if cap is not None
     )
     words = (
-        f"${found.usd_today:.2f} today, ${found.usd_this_month:.2f} this month; at "
-        f"${found.usd_a_day:.2f} a day, the mean of the last {PACE_DAYS} days, "
-        f"${found.usd_at_month_end:.2f} at its end; "
+        f"${found.usd_today:,.2f} today, ${found.usd_this_month:,.2f} this month; at "
+        f"${found.usd_a_day:,.2f} a day, the mean of the last {PACE_DAYS} days, "
+        f"${found.usd_at_month_end:,.2f} at its end; "
     )
     if not named:
         return f"{words}no cap in all (usd_per_day, usd_per_month)"
     if found.cap_reached_at is None:
         return f"{words}caps {named}: not reached at this pace"
-    when = f"usd_per_{found.cap_reached} is reached at {instant(found.cap_reached_at)}"
-    return f"{words}caps {named}: {when}"
+    later = found.cap_reached_at > found.at
+    when = f"reached at {instant(found.cap_reached_at)}" if later else "reached"
+    return f"{words}caps {named}: usd_per_{found.cap_reached} is {when}"
 
 
 def _admin(chosen: Settings) -> str:

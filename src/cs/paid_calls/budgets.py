@@ -11,7 +11,7 @@ of not asking, as paid calls do (docs/decisions/0012-a-paid-call-is-made-once.md
 that is away allows no request.
 
 Beside the caps of each service there may be one of all services together.  It is checked in
-the same transaction, under a lock that every reservation then takes.
+the same transaction, under a lock that every reservation that costs money then takes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,13 +92,13 @@ class OverCap(msgspec.Struct, frozen=True):
     """The call could cost more than is left of a cap; *left_s* until the period ends.
 
     Attributes:
-        in_all: It is the cap of all services together.
+        of_total: It is the cap of all services together.
     """
 
     cap: Literal["day", "month"]
     spent_micros: int
     left_s: float
-    in_all: bool = False
+    of_total: bool = False
 
 
 ReserveResult = Reservation | BucketEmpty | ServicePaused | OverCap
@@ -114,6 +114,17 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     micros_this_month: int = 0
     paused_s: float = 0.0
     paused_why: str = ""
+
+
+class SpentOfDay(msgspec.Struct, frozen=True):
+    """Spending of all services in a day of UTC.
+
+    Attributes:
+        most: The mean cost of a call of the dearest service.
+    """
+
+    micros: int
+    most: int = 0
 
 
 class BudgetState(msgspec.Struct, frozen=True):
@@ -154,7 +165,7 @@ def decide(
     spent: tuple[int, int],
     *,
     caps: TotalCaps = NO_TOTAL,
-    spent_in_all: tuple[int, int] = (0, 0),
+    spent_of_total: tuple[int, int] = (0, 0),
 ) -> tuple[BudgetState, ReserveResult]:
     """Return the new state of the service, and the answer to *asked*.
 
@@ -164,7 +175,7 @@ def decide(
         now: Seconds since 1970.
         spent: Micros today, and this month.
         caps: Of all services together; they do not stop what is free.
-        spent_in_all: As *spent*, of all services together.
+        spent_of_total: As *spent*, of all services together.
 
     >>> limits = ServiceLimits(calls_per_s=1.0, micros_per_day=10)
     >>> once = ReserveRequest(service="acme", limits=limits, micros=7)
@@ -180,8 +191,8 @@ def decide(
     day, limits = _day_of(now), asked.limits
     over = _over_cap(limits, spent, asked.micros, now)
     if over is None and asked.micros:
-        over = _over_cap(caps, spent_in_all, asked.micros, now)
-        over = None if over is None else msgspec.structs.replace(over, in_all=True)
+        over = _over_cap(caps, spent_of_total, asked.micros, now)
+        over = None if over is None else msgspec.structs.replace(over, of_total=True)
     if over is not None:
         return state, over
     interval_s = 1 / limits.calls_per_s
@@ -268,14 +279,14 @@ class Budgets:
             state, now = yield from _locked(asked.service)
             day = _day_of(now)
             ((today, this_month),) = yield _SPENT, asked.service, day.replace(day=1), day
-            in_all = (0, 0)
-            if self.caps != NO_TOTAL:
+            of_total = (0, 0)
+            if asked.micros and self.caps != NO_TOTAL:  # they do not stop what is free
                 yield (_LOCK_TOTAL,)  # after the service's row, always: no two wait in a circle
-                ((*sums,),) = yield _SPENT_IN_ALL, day.replace(day=1), day
-                in_all = sums[0], sums[1]
+                ((*sums,),) = yield _SPENT_OF_TOTAL, day.replace(day=1), day
+                of_total = sums[0], sums[1]
             spent = today, this_month
             after, result = decide(
-                state, asked, now, spent, caps=self.caps, spent_in_all=in_all
+                state, asked, now, spent, caps=self.caps, spent_of_total=of_total
             )
             if isinstance(result, Reservation):
                 yield _stored(asked.service, after)
@@ -303,8 +314,8 @@ class Budgets:
         """End the pause of *service*: it answers again."""
         await self._database.fetch(_RESUME, service)
 
-    async def by_day(self, days: int) -> tuple[float, Mapping[date, int]]:
-        """Return the time, and the micros of all services by day of UTC that has any.
+    async def by_day(self, days: int) -> tuple[float, Mapping[date, SpentOfDay]]:
+        """Return the time, and the spending of all services by day of UTC that has a call.
 
         Of this month, and of the last *days* days; seconds since 1970, 0 if nothing was ever
         reserved.
@@ -316,7 +327,7 @@ class Budgets:
         today = _day_of(now)
         first = min(today.replace(day=1), today - timedelta(days=days - 1))
         rows = await self._database.fetch(_SPENT_BY_DAY, first, today)
-        return now, {date.fromisoformat(str(day)): int(micros) for day, micros in rows}
+        return now, {date.fromisoformat(str(day)): SpentOfDay(*each) for day, *each in rows}
 
     async def spending(self) -> Sequence[Spending]:
         """Return every service that was ever asked, by name."""
@@ -371,7 +382,7 @@ class _Unlimited(Budgets):
     async def resume(self, service: str) -> None:
         pass
 
-    async def by_day(self, days: int) -> tuple[float, Mapping[date, int]]:
+    async def by_day(self, days: int) -> tuple[float, Mapping[date, SpentOfDay]]:
         del days
         return 0.0, {}
 
@@ -413,13 +424,15 @@ SELECT CAST(coalesce(sum(micros) FILTER (WHERE day = $3), 0) AS bigint),
 FROM spending WHERE service = $1 AND day BETWEEN $2 AND $3
 """
 _LOCK_TOTAL = f"SELECT pg_advisory_xact_lock({0x63735370})"
-_SPENT_IN_ALL = """
+_SPENT_OF_TOTAL = """
 SELECT CAST(coalesce(sum(micros) FILTER (WHERE day = $2), 0) AS bigint),
        CAST(coalesce(sum(micros), 0) AS bigint)
 FROM spending WHERE day BETWEEN $1 AND $2
 """
 _SPENT_BY_DAY = """
-SELECT day, CAST(sum(micros) AS bigint) FROM spending WHERE day BETWEEN $1 AND $2 GROUP BY day
+SELECT day, CAST(sum(micros) AS bigint),
+       CAST(coalesce(max(micros / nullif(calls, 0)), 0) AS bigint)
+FROM spending WHERE day BETWEEN $1 AND $2 GROUP BY day
 """
 _SPENDING = """
 SELECT s.service, s.paused_until, s.paused_why,

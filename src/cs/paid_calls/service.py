@@ -270,7 +270,10 @@ class PaidService:
         try:
             return await self._ask(question, kind, charged)
         except ServiceProblem as found:
-            self._problems.of(self.name, found.kind.value).inc()
+            # Our own `calls_per_s`, or a pause after a 429, is no further 429.
+            limited = found.kind is ProblemKind.RATE_LIMITED
+            if not (limited and isinstance(found, NotSentProblem)):
+                self._problems.of(self.name, found.kind.value).inc()
             raise
 
     async def _ask(
@@ -382,8 +385,8 @@ class PaidService:
             case ServicePaused(left_s=left_s, why=kind):
                 why = f"{self.name} is left alone for {left_s:.0f} s: {kind}"
                 raise NotSentProblem(ProblemKind(kind), why, left_s)
-            case OverCap(cap=cap, spent_micros=spent, left_s=left_s, in_all=in_all):
-                whose = "all services together" if in_all else self.name
+            case OverCap(cap=cap, spent_micros=spent, left_s=left_s, of_total=of_total):
+                whose = "all services together" if of_total else self.name
                 why = (
                     f"usd_per_{cap} of {whose} does not allow another call: "
                     f"${spent / MICROS:.2f} are spent"

@@ -134,7 +134,8 @@ class _IsolatedSource(Generic[S]):
             span.note(ended=answer.ended.value)
         spent = self._metrics.source_seconds.of(self.kind, self.name, answer.ended.value)
         spent.observe(time.perf_counter() - began)
-        if answer.ended in ANSWERED | INCONCLUSIVE:  # else it was not asked
+        if answer.ended in ANSWERED | INCONCLUSIVE - {SourceStatus.OVER_BUDGET}:
+            # Else it was not asked.
             answering = self._metrics.source_answering.of(self.kind, self.name)
             answering.set(answer.ended in ANSWERED)
         return answer
