@@ -20,14 +20,23 @@ from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.set_aside import ASIDE
 from cs.projections.source_weeks import WEEK
 from cs.projections.table import Table
-from cs.projections.usage import USAGE
+from cs.projections.usage import OLD_SECRETS, USAGE
 from cs.projections.views import Views
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from projections.history import write
 from projections.stored import table_of
 
-EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RETURNED, WEEK, RESULTS, ASIDE)
+EVERY: tuple[Table[Any], ...] = (
+    SEARCHES,
+    USAGE,
+    OLD_SECRETS,
+    BRANDS,
+    RETURNED,
+    WEEK,
+    RESULTS,
+    ASIDE,
+)
 
 
 class History:
