@@ -49,6 +49,26 @@ def test_a_life_of_a_key(folder: Path, here: Here) -> None:
     assert shown["last4"] == rotated["key"][-4:] != first["last4"]
 
 
+def test_limits_of_a_key_are_set_with_it_and_changed_by_a_command(
+    folder: Path, here: Here
+) -> None:
+    where = f"--data-dir={folder}"
+    made = here("keys", "create", "--per-minute=2", "--per-day=20", "--json", where).rows[0]
+
+    (before,) = here("keys", "show", made["id"], "--json", where).rows
+    (changed,) = here("keys", "limit", made["id"], "--per-day=30", "--json", where).rows
+    (after,) = here("keys", "show", made["id"], "--json", where).rows
+    trail = here("log", "trail", where, width=200).out
+    history = here("keys", "show", made["id"], where, width=200).out
+
+    assert "key limited: 6 a minute, 30 a day" in history
+    assert (before["per_minute"], before["per_day"]) == (2, 20)
+    assert changed == {"id": made["id"], "per_minute": 6, "per_day": 30, "changed": True}
+    assert (after["per_minute"], after["per_day"]) == (6, 30)
+    assert "key limited: 2 a minute, 20 a day" in trail
+    assert "key limited: 6 a minute, 30 a day" in trail
+
+
 def test_a_rotation_may_leave_the_old_secret_time(folder: Path, here: Here) -> None:
     where = f"--data-dir={folder}"
     key = here("keys", "list", "--json", where).rows[0]["id"]
@@ -72,6 +92,7 @@ def test_a_rotation_may_leave_the_old_secret_time(folder: Path, here: Here) -> N
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
+        (["limit", "KEY", "--per-minute=7"], 2, "Must be <= 6"),
         (["rotate", "KEY", "--overlap=8d"], 1, "may go on working for up to 7 days"),
         (["rotate", "KEY", "--overlap=-1h"], 1, "may go on working for up to 7 days"),
         (["show", "key_nobody"], 1, "no key with the id 'key_nobody'; `cs keys list` shows"),

@@ -31,7 +31,7 @@ from domain.golden_files import golden_events
 from harness.memory_keys import MemoryKeyStore
 
 #: The version of the rules, and a digest of what they fold all events to.
-FOLDED = {"key": (2, "6611328d365eea2e"), "brand": (2, "508a9fbd63c6baa8")}
+FOLDED = {"key": (3, "8194aa4cd269ab16"), "brand": (2, "508a9fbd63c6baa8")}
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ISSUED = KeyIssued(label="a", quota=0, secret_hash="h", last4="", at=AT)
 
@@ -121,7 +121,7 @@ async def test_a_snapshot_of_other_rules_is_not_used_and_not_in_the_way(path: Pa
         assert (await streams.key("a")).state.quota == EVERY + 1
         assert log.reads == [("key-a", 1), ("key-a", 0)]
 
-    assert _sql(path, "SELECT topic FROM snapshots") == [("v2",)]
+    assert _sql(path, "SELECT topic FROM snapshots") == [("v3",)]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from cs.domain.codec import TOPICS, AnyEvent
 from cs.domain.contact import BouncedMailbox
 from cs.domain.key import (
     KeyIssued,
+    KeyLimited,
     KeyRevoked,
     KeyRotated,
     QuotaGranted,
@@ -121,6 +122,7 @@ ROW_OF: dict[type[Any], tuple[str, ...]] = {
     KeyRotated: ("key_events",),
     KeyRevoked: ("key_events",),
     QuotaGranted: ("key_events",),
+    KeyLimited: ("key_events",),
     LookupStarted: ("lookups",),
     StageIssued: ("stages",),
     MailboxVerified: ("mailboxes",),

@@ -6,10 +6,7 @@ from datetime import datetime, timedelta
 from cs.api.errors import ApiError, whole_seconds
 from cs.checks.checks import CHECKS_PER_MINUTE, Check
 from cs.domain.key import Key, day_window, minute_window
-from cs.domain.rate_limits import MINUTE, PER_MINUTE, RateWindow
-
-_POLICY = '"minute";q=6;w=60, "day";q=60;w=86400'
-_CHECKS_POLICY = f'{_POLICY}, "checks";q={CHECKS_PER_MINUTE};w=60'
+from cs.domain.rate_limits import MINUTE, RateWindow
 
 
 def daily_headers(
@@ -51,24 +48,26 @@ def too_many_waiting(key: Key, at: datetime) -> ApiError:
         "more calls of this key are waiting to be answered than a minute allows; "
         "try again after the time in Retry-After"
     )
-    headers = hit_headers(PER_MINUTE, MINUTE + timedelta(seconds=1), key, at)
+    headers = hit_headers(key.per_minute, MINUTE + timedelta(seconds=1), key, at)
     return ApiError("rate_limited", message, headers=headers)
 
 
 def _headers(
     described: RateWindow, minute: RateWindow, day: RateWindow, checks: RateWindow | None
 ) -> Mapping[str, str]:
-    windows = {"minute": minute, "day": day}
+    windows = {"minute": (minute, 60), "day": (day, 86_400)}
     if checks is not None:
-        windows["checks"] = checks
+        windows["checks"] = (checks, 60)
     # draft-ietf-httpapi-ratelimit-headers: 06 has the three fields, 08 to 11 the two.
     return {
         "RateLimit-Limit": str(described.limit),
         "RateLimit-Remaining": str(described.remaining),
         "RateLimit-Reset": str(whole_seconds(described.reset)),
-        "RateLimit-Policy": _POLICY if checks is None else _CHECKS_POLICY,
+        "RateLimit-Policy": ", ".join(
+            f'"{name}";q={w.limit};w={span_s}' for name, (w, span_s) in windows.items()
+        ),
         "RateLimit": ", ".join(
             f'"{name}";r={w.remaining};t={whole_seconds(w.reset)}'
-            for name, w in windows.items()
+            for name, (w, _) in windows.items()
         ),
     }

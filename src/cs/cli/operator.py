@@ -11,6 +11,7 @@ from cs.cli.command import DryRun, Invocation, Output, number, on_data
 from cs.cli.output import Table, facts, stop, styled
 from cs.domain.brand.brand import brand_stream
 from cs.domain.operator_actions import OperatorAct
+from cs.domain.rate_limits import PER_DAY, PER_MINUTE
 from cs.history.brands import unknown_brand, words_of
 from cs.operations.operator import DEFAULT_QUOTA, NewSecret
 from cs.projections.brands import BrandRow
@@ -27,6 +28,8 @@ keys = App(
 #: Searches that one command may add or take away.
 MOST = 1_000_000_000
 
+PerMinute = Annotated[int, number(1, PER_MINUTE, "Searches that it may make in a minute.")]
+PerDay = Annotated[int, number(1, PER_DAY, "Searches that it may make in 24 hours.")]
 KeyId = Annotated[str, Parameter(help="Id of the key, key_...; see `cs keys list`.")]
 
 
@@ -39,6 +42,8 @@ async def create(
     quota: Annotated[
         int, number(0, MOST, "Searches that it may be charged for.")
     ] = DEFAULT_QUOTA,
+    per_minute: PerMinute = PER_MINUTE,
+    per_day: PerDay = PER_DAY,
 ) -> Output:
     """Create a key and show its secret, this once: only a hash of it is kept.
 
@@ -48,7 +53,7 @@ async def create(
     """
     if len(label) > 200:
         stop("--label: at most 200 characters", 2)
-    new = await (await at.data(new=True)).operator.create_key(label, quota)
+    new = await (await at.data(new=True)).operator.create_key(label, quota, per_minute, per_day)
     row = {"id": new.id, "key": new.key, "label": label, "quota": quota}
     return Output([row], [f"{new.id}  {label}  quota {quota}", _secret(new)])
 
@@ -80,10 +85,33 @@ async def show(at: Invocation, key_id: KeyId, /) -> Output:
     row = await (await data.reading()).usage(key_id)
     if row is None:
         stop(f"no key with the id {key_id!r}; `cs keys list` shows them all")
-    shown = _key(key_id, row, data.clock.now())
+    key = (await data.streams.key(key_id)).state
+    limits = {"per_minute": key.per_minute, "per_day": key.per_day}
+    shown = limits | _key(key_id, row, data.clock.now())
     known = {name: value for name, value in shown.items() if name != "history"}
     acts = [f"{instant(act.at)}  {act_words(act)}  by {act.by or '?'}" for act in row.acts]
     return Output([shown], [*facts(known), *acts])
+
+
+@keys.command
+@on_data
+async def limit(
+    at: Invocation,
+    key_id: KeyId,
+    /,
+    *,
+    per_minute: PerMinute = PER_MINUTE,
+    per_day: PerDay = PER_DAY,
+) -> Output:
+    """Let a key make fewer searches a minute or a day than others; it counts at once.
+
+    An option that is not given has its default again, which no key may go beyond.
+
+    Example: `cs keys limit key_ma7677g7zxmrnqf8 --per-minute 2 --per-day 20`
+    """
+    changed = await (await at.data()).operator.limit_key(key_id, per_minute, per_day)
+    row = {"id": key_id, "per_minute": per_minute, "per_day": per_day, "changed": changed}
+    return Output([row], [f"{key_id} may make {per_minute} searches a minute, {per_day} a day"])
 
 
 @keys.command
@@ -160,6 +188,8 @@ def act_words(act: OperatorAct) -> str:
         return f"{words} ({act.command}): {act.why}"
     if act.old_until is not None:
         return f"{words}, the old secret works until {instant(act.old_until)}"
+    if act.per_minute is not None:
+        return f"{words}: {act.per_minute} a minute, {act.per_day} a day"
     about = act.letter if act.units is None else act.units
     return words if about is None else f"{words}: {about}"
 

@@ -29,7 +29,6 @@ from cs.domain.key import (
     settled,
 )
 from cs.domain.messages import converted, in_order, present
-from cs.domain.rate_limits import PER_DAY
 from cs.domain.refusal import Refusal
 
 #: Contract S15 and L8: advice for polling and for a place in flight.
@@ -195,12 +194,12 @@ def _check_quota(key: Key) -> None:
 
 
 def _check_windows(key: Key, at: datetime) -> None:
-    """Refuse a search beyond 6 a minute or 60 a day; ``retry_after`` is the longer wait."""
-    full = [w for w in (minute_window(key, at), day_window(key, at)) if w.remaining == 0]
+    """Refuse a search beyond the limits of the key; ``retry_after`` is the longer wait."""
+    windows = {"minute": minute_window(key, at), "24 hours": day_window(key, at)}
+    full = {span: window for span, window in windows.items() if window.remaining == 0}
     if not full:
         return
-    worst = max(full, key=lambda w: w.reset)
-    span = "24 hours" if worst.limit == PER_DAY else "minute"
+    span, worst = max(full.items(), key=lambda each: each[1].reset)
     raise Refusal(
         "rate_limited",
         f"{worst.limit} searches per {span} are allowed for a key; "

@@ -69,6 +69,14 @@ class QuotaGranted(Event, frozen=True, kw_only=True):
     by: str | None = None
 
 
+class KeyLimited(Event, frozen=True, kw_only=True):
+    """The key may make so many searches a minute, and in 24 hours."""
+
+    per_minute: int
+    per_day: int
+    by: str | None = None
+
+
 class SearchAdmitted(Event, frozen=True, kw_only=True):
     """A search counts from here: in both windows, and one unit is reserved while it runs."""
 
@@ -103,6 +111,7 @@ KeyEvent = (
     | KeyRotated
     | KeyRevoked
     | QuotaGranted
+    | KeyLimited
     | SearchAdmitted
     | SearchRepeated
     | SearchSettled
@@ -114,6 +123,7 @@ EVENT_TOPICS: Mapping[str, type[KeyEvent]] = {
     "key.rotated.v1": KeyRotated,
     "key.revoked.v1": KeyRevoked,
     "key.quota-granted.v1": QuotaGranted,
+    "key.limited.v1": KeyLimited,
     "key.search-admitted.v1": SearchAdmitted,
     "key.search-repeated.v1": SearchRepeated,
     "key.search-settled.v1": SearchSettled,
@@ -127,6 +137,8 @@ class IssueKey(Command, frozen=True, kw_only=True):
     secret_hash: str
     last4: str
     by: str | None = None
+    per_minute: int = PER_MINUTE
+    per_day: int = PER_DAY
 
 
 class RotateKey(Command, frozen=True, kw_only=True):
@@ -147,6 +159,14 @@ class GrantQuota(Command, frozen=True, kw_only=True):
     by: str | None = None
 
 
+class LimitKey(Command, frozen=True, kw_only=True):
+    """Let the key make fewer searches than others, or as many again."""
+
+    per_minute: int = PER_MINUTE
+    per_day: int = PER_DAY
+    by: str | None = None
+
+
 class SettleSearch(Command, frozen=True, kw_only=True):
     """Settle *search* with how its lookup ended; ``verified`` counts verified e-mails."""
 
@@ -156,7 +176,7 @@ class SettleSearch(Command, frozen=True, kw_only=True):
     verified: int
 
 
-KeyCommand = IssueKey | RotateKey | RevokeKey | GrantQuota | SettleSearch
+KeyCommand = IssueKey | RotateKey | RevokeKey | GrantQuota | LimitKey | SettleSearch
 
 
 # State.
@@ -188,6 +208,8 @@ class Key(msgspec.Struct, frozen=True):
     quota: int = 0
     used: int = 0
     revoked: bool = False
+    per_minute: int = PER_MINUTE
+    per_day: int = PER_DAY
     admitted_at: tuple[datetime, ...] = ()  # the newest PER_DAY, as they were stored
     running: tuple[RunningSearch, ...] = ()  # each reserves one unit
     remembered: tuple[IdempotentSearch, ...] = ()  # the newest REMEMBERED, oldest first
@@ -208,13 +230,13 @@ INITIAL = Key()
 
 
 def minute_window(state: Key, at: datetime) -> RateWindow:
-    """Return what is left at *at* of the 6 searches a minute (contract L1)."""
-    return window(state.admitted_at, at, limit=PER_MINUTE, span=MINUTE)
+    """Return what is left at *at* of the searches a minute, 6 at most (contract L1)."""
+    return window(state.admitted_at, at, limit=state.per_minute, span=MINUTE)
 
 
 def day_window(state: Key, at: datetime) -> RateWindow:
-    """Return what is left at *at* of the 60 searches in 24 hours (contract L1)."""
-    return window(state.admitted_at, at, limit=PER_DAY, span=DAY)
+    """Return what is left at *at* of the searches in 24 hours, 60 at most (contract L1)."""
+    return window(state.admitted_at, at, limit=state.per_day, span=DAY)
 
 
 # Rules.
@@ -222,8 +244,8 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say.
 
     Raises:
-        Refusal: ``key-exists``, ``key-missing``, ``key-revoked``, ``quota-invalid`` or
-            ``overlap-invalid``.
+        Refusal: ``key-exists``, ``key-missing``, ``key-revoked``, ``quota-invalid``,
+            ``limit-invalid`` or ``overlap-invalid``.
     """
     events = _decided(command, state, present(command.at, state.last_at))
     return in_order(events, state.last_at)
@@ -238,7 +260,7 @@ def _decided(command: KeyCommand, state: Key, at: datetime) -> tuple[KeyEvent, .
                 raise Refusal("key-exists", "a key with this id was already issued")
             if quota < 0:
                 raise Refusal("quota-invalid", f"a quota is 0 or more, not {quota}")
-            return (converted(command, KeyIssued, at=at),)
+            return (converted(command, KeyIssued, at=at), *_limited(command, state, at))
         case _ if state.secret_hash is None:
             raise Refusal("key-missing", "no key with this id; `cs keys list` shows them all")
         case RotateKey(secret_hash=secret_hash, overlap=overlap):
@@ -266,12 +288,30 @@ def _decided(command: KeyCommand, state: Key, at: datetime) -> tuple[KeyEvent, .
                     f"it is {state.quota}",
                 )
             return (converted(command, QuotaGranted, at=at),) if units else ()
+        case LimitKey():
+            return _limited(command, state, at)
         case SettleSearch(search=search, lookup=lookup, outcome=outcome, verified=verified):
             if all(running.search != search for running in state.running):
                 return ()  # settled before
             return (settled(search, lookup, outcome, verified, cached=False, at=at),)
         case _:
             assert_never(command)
+
+
+def _limited(command: IssueKey | LimitKey, state: Key, at: datetime) -> tuple[KeyEvent, ...]:
+    """Return the event of limits that are others than those of *state*.
+
+    Raises:
+        Refusal: ``limit-invalid``: they are beyond those of every key (contract L1).
+    """
+    limits = command.per_minute, command.per_day
+    if not (1 <= command.per_minute <= PER_MINUTE and 1 <= command.per_day <= PER_DAY):
+        raise Refusal(
+            "limit-invalid",
+            f"a key may make 1 to {PER_MINUTE} searches a minute and 1 to {PER_DAY} a day",
+        )
+    same = limits == (state.per_minute, state.per_day)
+    return () if same else (converted(command, KeyLimited, at=at),)
 
 
 def settled(
@@ -317,6 +357,8 @@ def evolve(state: Key, event: KeyEvent) -> Key:
             return replace(state, revoked=True)
         case QuotaGranted(units=units):
             return replace(state, quota=state.quota + units)
+        case KeyLimited(per_minute=per_minute, per_day=per_day):
+            return replace(state, per_minute=per_minute, per_day=per_day)
         case SearchAdmitted(search=search, lookup=lookup, brand=brand, query=query):
             state = _counted(state, event)
             return replace(

@@ -11,7 +11,7 @@ from cs.domain.brand.events import BrandForgotten
 from cs.domain.codec import AnyEvent
 from cs.domain.console_operator import OperatorCreated, OperatorRevoked
 from cs.domain.disclosure import DisclosureMade
-from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
+from cs.domain.key import KeyIssued, KeyLimited, KeyRevoked, KeyRotated, QuotaGranted
 from cs.domain.messages import Event, converted
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.domain.service import DeadLetterDiscarded, DeadLetterSentAgain, Paused, Resumed
@@ -24,6 +24,7 @@ _WHAT: dict[type[AnyEvent], str] = {
     KeyRotated: "key_rotated",
     KeyRevoked: "key_revoked",
     QuotaGranted: "quota_granted",
+    KeyLimited: "key_limited",
     Paused: "api_paused",
     Resumed: "api_resumed",
     DeadLetterSentAgain: "dead_letter_sent_again",
@@ -47,6 +48,7 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         of: The stream that it was done to.
         by: Account or label of who did; None: the service itself, or before it was noted.
         units: Of quota, if any were granted.
+        per_minute: Searches that a key may make a minute, if that was set; a day follows.
         command: Which command opened people, if any were.
         why: What was said about that.
         old_until: Until when the secret before works, if a rotation left it time.
@@ -58,6 +60,8 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     of: str
     by: str | None = None
     units: int | None = None
+    per_minute: int | None = None
+    per_day: int | None = None
     command: str | None = None
     why: str | None = None
     old_until: datetime | None = None

@@ -31,7 +31,7 @@ class RateWindow(msgspec.Struct, frozen=True):
 
     limit: int
     remaining: int
-    reset: timedelta  # until the oldest counted one leaves; the whole span if there is none
+    reset: timedelta  # until one leaves and so makes room; the whole span if there is none
 
 
 def window(
@@ -50,5 +50,6 @@ def window(
             86 399 s, admitted after 86 400 s).
     """
     inside = [time for time in times if at - span < time <= at + STANDS_STILL]
-    reset = min(inside, default=at) + span - at
+    newest = inside[max(0, len(inside) - limit) :]  # with a lowered limit more may be inside
+    reset = min(newest, default=at) + span - at
     return RateWindow(limit, max(0, limit - len(inside)), min(reset, span))

@@ -35,7 +35,7 @@ class Category(msgspec.Struct, frozen=True):
 #: A key's state is at most some 25 KB (60 idempotency keys); a brand's a few KB while a
 #: lookup runs, when it holds people in clear, and less than one after.
 CATEGORIES = {
-    "key": Category(key.INITIAL, key.evolve, rules=2),
+    "key": Category(key.INITIAL, key.evolve, rules=3),
     "brand": Category(
         brand.INITIAL, brand.evolve, rules=2, may_be_stored=lambda state: state.live is None
     ),
@@ -68,7 +68,7 @@ def rules_of(stream: str) -> str | None:
     """Return what snapshots of *stream* say of the rules that made them; ``None``: it has none.
 
     >>> rules_of("key-a"), rules_of("service")
-    ('v2', None)
+    ('v3', None)
     """
     rules = category_of(stream).rules
     return None if rules is None else f"v{rules}"

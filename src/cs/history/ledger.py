@@ -15,6 +15,7 @@ from cs.domain.key import (
     INITIAL,
     KeyEvent,
     KeyIssued,
+    KeyLimited,
     KeyRevoked,
     KeyRotated,
     QuotaGranted,
@@ -124,7 +125,7 @@ def ledger(events: Iterable[RecordedEvent]) -> Iterator[LedgerEntry]:
                     "outcome": event.outcome,
                     "reused": event.cached,
                 }
-            case KeyRotated() | KeyRevoked() | SearchRepeated():
+            case KeyRotated() | KeyRevoked() | KeyLimited() | SearchRepeated():
                 continue
         yield LedgerEntry(
             position=recorded.position,

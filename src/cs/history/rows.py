@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from cs.domain.brand.events import ContactBounced
 from cs.domain.contact import BouncedMailbox, CheckedPerson
-from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
+from cs.domain.key import KeyIssued, KeyLimited, KeyRevoked, KeyRotated, QuotaGranted
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply_meaning import ReplyKind
 from cs.domain.mail_domain import BounceReported, DomainLearned
@@ -31,6 +31,7 @@ SMTP = "smtp"
 _ACTS = {
     KeyIssued: "issued",
     QuotaGranted: "granted",
+    KeyLimited: "limited",
     KeyRotated: "rotated",
     KeyRevoked: "revoked",
 }
@@ -68,7 +69,7 @@ def event_rows(event: LoadedEvent, erased: Collection[str] = ()) -> Iterator[Row
     }
     yield "events", row
     match said:
-        case KeyIssued() | QuotaGranted() | KeyRotated() | KeyRevoked():
+        case KeyIssued() | QuotaGranted() | KeyLimited() | KeyRotated() | KeyRevoked():
             at |= {"key": stored.stream.removeprefix("key-"), "happened_at": said.at}
             units = said.quota if isinstance(said, KeyIssued) else getattr(said, "units", None)
             yield (

@@ -286,7 +286,7 @@ CREATE TABLE keys (
 CREATE TABLE key_events (
     key VARCHAR, -- its id
     happened_at TIMESTAMP, -- when
-    what VARCHAR, -- `issued`, `granted`, `rotated` or `revoked`
+    what VARCHAR, -- `issued`, `granted`, `limited`, `rotated` or `revoked`
     units BIGINT, -- of quota: added, or taken away (negative)
     operator VARCHAR, -- who did it
     position BIGINT, -- of the event that recorded it

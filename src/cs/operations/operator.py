@@ -27,7 +27,8 @@ from cs.domain.console_operator import (
 )
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents, DisclosureMade
-from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey
+from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, LimitKey, RevokeKey, RotateKey
+from cs.domain.rate_limits import PER_DAY, PER_MINUTE
 from cs.domain.service import ChooseWorld, HandleDeadLetter, Pause, Resume, World
 from cs.eventlog.categories import SERVICE
 from cs.eventlog.port import EventLog, Where
@@ -58,16 +59,34 @@ class Operator:
         self._clock = clock
         self._by = by
 
-    async def create_key(self, label: str, quota: int) -> NewSecret:
-        """Issue a key with *quota* searches.
+    async def create_key(
+        self, label: str, quota: int, per_minute: int = PER_MINUTE, per_day: int = PER_DAY
+    ) -> NewSecret:
+        """Issue a key with *quota* searches, of which it may make so many a minute and a day.
 
         Raises:
-            Refusal: ``quota-invalid``.
+            Refusal: ``quota-invalid``, ``limit-invalid``.
         """
         new, secret = _new_secret(random_id("key_", 16))
-        issue = IssueKey(label=label, quota=quota, **secret, **self._act())
+        issue = IssueKey(
+            label=label,
+            quota=quota,
+            per_minute=per_minute,
+            per_day=per_day,
+            **secret,
+            **self._act(),
+        )
         await self._change_key(new.id, issue, "keys create")
         return new
+
+    async def limit_key(self, key_id: str, per_minute: int, per_day: int) -> bool:
+        """Let the key make so many searches a minute and a day; return whether it is new.
+
+        Raises:
+            Refusal: ``key-missing``, ``limit-invalid``.
+        """
+        limit = LimitKey(per_minute=per_minute, per_day=per_day, **self._act())
+        return await self._change_key(key_id, limit, "keys limit")
 
     async def rotate_key(self, key_id: str, overlap: timedelta = timedelta()) -> NewSecret:
         """Give the key a new secret; quota and history stay.

@@ -14,7 +14,7 @@ def projections() -> Sequence[Projection]:
     """Return all projections; other ones, another order or version: other views."""
     return (
         Projection("searches", 4, (SEARCHES, RESULTS)),
-        Projection("usage", 5, (USAGE, OLD_SECRETS)),
+        Projection("usage", 6, (USAGE, OLD_SECRETS)),
         Projection("brands", 2, (BRANDS,)),
         Projection("returned", 2, (RETURNED,)),
         Projection("costs", 2, (WEEK,)),

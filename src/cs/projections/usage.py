@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from cs.domain.key import (
     KeyIssued,
+    KeyLimited,
     KeyRevoked,
     KeyRotated,
     QuotaGranted,
@@ -95,6 +96,8 @@ def _fold(before: UsageRow | None, recorded: RecordedEvent) -> UsageRow | None:
             return _noted(replace(before, revoked=True), recorded)
         case QuotaGranted(units=units):
             return _noted(replace(before, quota=before.quota + units), recorded)
+        case KeyLimited():
+            return _noted(before, recorded)
         case _:
             return before
 
@@ -108,7 +111,17 @@ def _noted(row: UsageRow, recorded: RecordedEvent) -> UsageRow:
 USAGE = Table(
     "usage",
     UsageRow,
-    frozenset({KeyIssued, KeyRotated, KeyRevoked, QuotaGranted, SearchAdmitted, SearchSettled}),
+    frozenset(
+        {
+            KeyIssued,
+            KeyRotated,
+            KeyRevoked,
+            QuotaGranted,
+            KeyLimited,
+            SearchAdmitted,
+            SearchSettled,
+        }
+    ),
     _key_id,
     _fold,
     lambda row: None if row.revoked else row.secret_hash,
