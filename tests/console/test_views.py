@@ -392,19 +392,6 @@ def test_every_fact_is_there_without_javascript(
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_a_report_that_is_not_ready_shows_itself_when_it_is(
-    browser: Browser, service: Served, found: Mapping[str, Any]
-) -> None:
-    assert found
-    browser.open(f"{service.admin_url}/console/report?since=2026-01-02&until=2099-01-01")
-
-    until, shown = monotonic() + 120, ""
-    while "Searches answered" not in shown and monotonic() < until:
-        with suppress(PageFailed):
-            shown = browser.value("document.querySelector('main').innerText")
-    assert "Searches answered" in shown
-
-
 def test_the_command_that_a_page_names_can_be_run(
     service: Served, pages: Mapping[str, str]
 ) -> None:

@@ -121,6 +121,8 @@ async def show_brand(parts: Parts, request: Request, _: Session) -> View:
     """Show the runs on a brand over time."""
     stream, row = await _asked(parts, request)
     runs = await _runs(parts, stream)
+    later = {after.lookup for _, after in one_after_another(runs)}
+    compare = f"/console/brands/{stream}/compare?after="
     rows = [
         {
             "lookup": Link(run.lookup, f"/console/events?lookup={run.lookup}"),
@@ -129,19 +131,20 @@ async def show_brand(parts: Parts, request: Request, _: Session) -> View:
             "people": len(run.contacts),
             "verified": run.verified,
             "rules": run.ranked_by,
+            "changes": Link("since the run before", compare + run.lookup.rpartition(".")[2])
+            if run.lookup in later
+            else None,
         }
         for run in reversed(runs[-ROWS:])
     ]
     name = words_of(row.query)
     now = {**_row(stream, row), "brand": name}
-    if [*one_after_another(runs)]:
-        now["changes"] = Link("compare two runs", f"/console/brands/{stream}/compare")
     return View(
         title=name,
         lead=stream,
         sections=[
             Section(heading="Now", facts=facts(now)),
-            table("Runs", rows, "lookup started_at outcome people verified rules"),
+            table("Runs", rows, "lookup started_at outcome people verified rules changes"),
         ],
         command=_compare(row) if len(runs) > 1 else "cs brands list",
         actions=[Action("Forget", f"/console/brands/{stream}/forget")],
@@ -158,7 +161,9 @@ async def compare_runs(parts: Parts, request: Request, _: Session) -> View:
     # By what stands after the name of the stream, which is the same in all.
     by_end = {each.lookup.rpartition(".")[2]: each for each in runs}
     ends = [*by_end]
-    first, second = chosen(request, "before") or ends[-2], chosen(request, "after") or ends[-1]
+    second = chosen(request, "after") or ends[-1]
+    earlier = dict(zip(ends[1:], ends, strict=False))
+    first = chosen(request, "before") or earlier.get(second, ends[0])
     if not {first, second} <= {*ends}:
         raise HTTPException(400, "before and after: two runs of this brand with an answer")
     before, after = f"{stream}.{first}", f"{stream}.{second}"

@@ -36,7 +36,7 @@ from cs.runtime.durations import in_words
 
 #: Days of use that a forecast is made from.
 FORECAST_DAYS = 90
-_MAKE = "`cs keys create` makes one."
+_RUNS_OUT = "Runs out about: at the average since it was issued; a key's page has more."
 #: Units that one grant may add or take away.
 MOST = 1_000_000_000
 
@@ -63,9 +63,7 @@ async def list_keys(parts: Parts, request: Request, _: Session) -> View:
         for key_id, row in found[first : first + ROWS]
     ]
     fields = "key label last4 quota used remaining running last_used runs_out_about revoked"
-    about = "No key has this id, label or end." if words else "There is none yet: " + _MAKE
-    if rows:
-        about = "When a key runs out is by its average since it was issued; its page has more."
+    about = _RUNS_OUT if rows else "There is no such key. `cs keys create` makes one."
     return View(
         title="Keys",
         sections=[table("Keys", rows, fields, about=about)],

@@ -104,7 +104,6 @@ def _ends(kind: str, every: dict[str, RecentRuns], recent: int) -> Section:
         }
         for name, runs in sorted(every.items())
     ]
-    about = f"In the lookups that began in the newest {recent} events, whenever that was."
-    if not rows:
-        about = f"None was asked in the newest {recent} events."
+    asked = "In" if rows else "None was asked in"
+    about = f"{asked} lookups that began in the newest {recent} events, whenever that was."
     return table(f"How {kind} ended", rows, "name ended last at", about=about)
