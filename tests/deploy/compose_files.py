@@ -53,9 +53,8 @@ def project(*overrides: Path, variables: Mapping[str, str] = ACCOUNT) -> dict[st
             extended = service.pop("extends", None)
             if extended:
                 whole_one = read(path.parent / extended["file"], variables)
-                merged = _merged(whole_one["services"][extended["service"]], service)
-                service.update(merged)
-        whole = _merged(whole, over)
+                service.update(merged(whole_one["services"][extended["service"]], service))
+        whole = merged(whole, over)
     return whole
 
 
@@ -91,17 +90,18 @@ def _filled(value: Any, variables: Mapping[str, str]) -> Any:
             return value
 
 
-def _merged(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
+def merged(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *base* with *over* put into it, as `project` says."""
+    whole = dict(base)
     for key, value in over.items():
-        before = merged.get(key)
+        before = whole.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
-            merged[key] = _merged(before, value)
+            whole[key] = merged(before, value)
         elif key == "volumes" and isinstance(before, list):
             mounted = {each.split(":")[1]: each for each in (*before, *value)}
-            merged[key] = list(mounted.values())
+            whole[key] = list(mounted.values())
         elif key == "networks" and isinstance(before, list):
-            merged[key] = {**dict.fromkeys(before), **value}
+            whole[key] = {**dict.fromkeys(before), **value}
         else:
-            merged[key] = value
-    return merged
+            whole[key] = value
+    return whole

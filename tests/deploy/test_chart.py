@@ -1,7 +1,8 @@
 """The chart as helm renders it, for each of its files of values.
 
-Helm and the schemas of Kubernetes and KEDA are no packages of the development environment:
-`make check-chart` gets them, and without them only the list of roles is checked.
+Helm and the schemas of Kubernetes and KEDA are no packages of the development environment, and
+helm takes minutes to build: `make check-chart` gets them.  Without them only the values are
+checked, and no template is rendered.
 """
 
 import functools
@@ -15,9 +16,10 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from cli.command import ran
 from cs.bus.topics import STAGE_TOPICS
 from cs.settings import Settings, load
-from deploy.compose_files import FOLDER, ROLES, STAGES, project
+from deploy.compose_files import FOLDER, ROLES, STAGES, merged, project
 
 pytestmark = pytest.mark.slow
 
@@ -32,8 +34,14 @@ SIZES: Mapping[str, tuple[str, ...]] = {
 }
 
 wants_helm = pytest.mark.skipif(
-    shutil.which("helm") is None, reason="helm is not here; `make check-chart` gets it"
+    shutil.which("helm") is None,
+    reason="helm is not here, so no template was rendered; see `make check-chart`",
 )
+
+
+def values_of(size: str) -> dict[str, Any]:
+    files = [CHART / "values.yaml", *(CHART / f"values/{name}.yaml" for name in SIZES[size])]
+    return functools.reduce(merged, (yaml.safe_load(file.read_text()) for file in files))
 
 
 def _helm(size: str, *words: str) -> str:
@@ -82,6 +90,46 @@ def test_the_chart_has_the_roles_of_the_containers_and_the_version_of_the_packag
     assert chart["appVersion"] == chart["version"] == tag
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_values_name_settings_and_groups_that_there_are(size: str) -> None:
+    values = values_of(size)
+    groups, roles = values["groups"], [*values["roles"].values(), *values["jobs"].values()]
+    given = [values, *groups.values(), *roles]
+    named = {name for each in given for name in each.get("settings", {})}
+
+    fields = set(Settings.__struct_fields__)
+    assert {name.removeprefix("CS_").lower() for name in named} <= fields
+    assert {name for role in roles for name in role["groups"]} == set(groups)
+    empty = [
+        name for group in groups.values() for name, v in group["settings"].items() if not v
+    ]
+    assert not empty, "a role could not run, or would find no person"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_contact_discovery_has_a_source_of_people_to_ask(size: str) -> None:
+    values = values_of(size)
+    assert "search" in values["roles"]["contact-discovery"]["groups"]
+    (used,) = ran("config", "check", "--json", **values["groups"]["search"]["settings"]).rows
+
+    assert not [each for each in used["advice"] if each.startswith("people_sources")]
+
+
+@wants_helm
+def test_helm_names_a_setting_that_is_missing() -> None:
+    ended = subprocess.run(
+        [
+            *("helm", "template", "cs", ".", "--kube-version", KUBERNETES[-1], "--values"),
+            *("values/small.yaml", "--set", "groups.kafka.settings.CS_KAFKA="),
+        ],
+        cwd=CHART,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "set groups.kafka.settings.CS_KAFKA" in ended.stderr
+
+
 @wants_helm
 @pytest.mark.parametrize("size", SIZES)
 def test_helm_finds_no_fault(size: str) -> None:
@@ -106,12 +154,6 @@ def test_every_stage_is_scaled_on_the_lag_of_its_own_topic(size: str) -> None:
     scaled = by_component(size, "ScaledObject")
 
     assert set(scaled) == set(STAGES)
-    if KEDA.exists():
-        (version,) = yaml.safe_load(KEDA.read_text())["spec"]["versions"]
-        schema = _strict(version["schema"]["openAPIV3Schema"])
-        for each in scaled.values():
-            errors = Draft202012Validator(schema).iter_errors(each)
-            assert [f"{error.json_path}: {error.message}" for error in errors] == []
     for name, topic in STAGE_TOPICS.items():
         (trigger,) = scaled[name]["spec"]["triggers"]
         assert trigger["metadata"]["topic"] == topic
@@ -120,6 +162,44 @@ def test_every_stage_is_scaled_on_the_lag_of_its_own_topic(size: str) -> None:
         deployment = by_component(size, "Deployment")[name]
         assert deployment["metadata"]["name"] == target
         assert "replicas" not in deployment["spec"], "an upgrade would take members away"
+
+
+@wants_helm
+@pytest.mark.skipif(
+    not KEDA.exists(), reason="KEDA's schema is not here; see `make check-chart`"
+)
+@pytest.mark.parametrize("size", ["standard", "large"])
+def test_every_scaled_object_fits_the_schema_of_keda(size: str) -> None:
+    (version,) = yaml.safe_load(KEDA.read_text())["spec"]["versions"]
+    schema = _strict(version["schema"]["openAPIV3Schema"])
+
+    for each in by_component(size, "ScaledObject").values():
+        errors = Draft202012Validator(schema).iter_errors(each)
+        assert [f"{error.json_path}: {error.message}" for error in errors] == []
+
+
+@wants_helm
+def test_settings_of_all_roles_reach_keda_and_what_all_reach_every_policy() -> None:
+    collector = {"ports": [{"port": 4318}]}
+    text = _helm(
+        "standard",
+        *("template", "cs", ".", "--kube-version", KUBERNETES[-1]),
+        "--set=settings.CS_KAFKA_PREFIX=staging.",
+        f"--set-json=network.egress=[{json.dumps(collector)}]",
+    )
+    manifests = [each for each in yaml.safe_load_all(text) if each]
+
+    triggers = [
+        each["spec"]["triggers"][0]["metadata"]
+        for each in manifests
+        if each["kind"] == "ScaledObject"
+    ]
+    assert {each["topic"] for each in triggers} == {
+        f"staging.{topic}" for topic in STAGE_TOPICS.values()
+    }
+    assert {each["consumerGroup"] for each in triggers} == {f"staging.{n}" for n in STAGES}
+    policies = [each["spec"] for each in manifests if each["kind"] == "NetworkPolicy"]
+    assert all(collector in each["egress"] for each in policies)
 
 
 @wants_helm
@@ -184,6 +264,12 @@ def test_every_container_is_closed_and_every_pod_has_a_policy(size: str) -> None
             assert container["resources"]["limits"]["memory"]
         chosen = policies[name]["spec"]["podSelector"]["matchLabels"]
         assert chosen.items() <= workload["spec"]["template"]["metadata"]["labels"].items()
+        hook = "helm.sh/hook"
+        annotations = [
+            each["metadata"].get("annotations", {}) for each in (policies[name], workload)
+        ]
+        assert annotations[0].get(hook) == annotations[1].get(hook), "it comes too late"
+        assert int(annotations[0].get(f"{hook}-weight", 0)) == (-1 if name not in ROLES else 0)
         reaches_out = "0.0.0.0/0" in json.dumps(policies[name]["spec"]["egress"])
         assert reaches_out == (
             name in {"brand-resolution", "contact-discovery", "verification"}

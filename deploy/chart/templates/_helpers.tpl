@@ -30,7 +30,13 @@ app.kubernetes.io/component: {{ .name }}
 {{- $_ := set $env "CS_KAFKA_PASSWORD_FILE" "/run/secrets/kafka_password" }}
 {{- end }}
 {{- end }}
-{{- range $name, $value := mergeOverwrite $env .root.Values.settings (.role.settings | default dict) }}
+{{- $env = mergeOverwrite $env .root.Values.settings (.role.settings | default dict) }}
+{{- range $name, $group := dict "CS_POSTGRES" "service" "CS_KEYS_POSTGRES" "service" "CS_STAGES_POSTGRES" "stages" "CS_KAFKA" "kafka" }}
+{{- if and (has $group $.role.groups) (not (get $env $name)) }}
+{{- fail (printf "set groups.%s.settings.%s, as the files in values/ do" $group $name) }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := $env }}
 - {name: {{ $name }}, value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}}
 {{- end }}
 {{- end }}
