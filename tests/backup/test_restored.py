@@ -126,7 +126,7 @@ async def test_an_erasure_that_cannot_be_journalled_is_not_begun(tmp_path: Path)
 
     erased = command(folder, "people", "erase", f"--email={ADA_MAILBOX}", **away)
 
-    assert "erasure_journal" in erased.error()
+    assert erased.error().startswith("erasure_journal: ")
     assert names(await read(folder, key, first)) == ["Ada Kern", "Ben Ode"]
 
 

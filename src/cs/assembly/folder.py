@@ -20,6 +20,7 @@ from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog, LogUnavailable
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite import FAILED, LogFile, SqliteEventLog
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
+from cs.keystore.recovery import JournalUnavailable
 from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.register import CallRegister, PaidCalls, forget_expired_calls
@@ -76,6 +77,9 @@ async def open_folder(
     except DamagedEvent as damaged:
         raise DataFolderError(f"{damaged}, in {folder.path}: {OF_DAMAGE}") from damaged
     except (WrongMasterKey, KeysUnavailable, LogUnavailable, *FAILED) as error:
+        for journal in (error, error.__cause__):  # which is not in the folder
+            if isinstance(journal, JournalUnavailable):
+                raise DataFolderError(f"{journal}; nothing was changed") from error
         if isinstance(error, WrongMasterKey) and not folder.own_master_key:
             raise DataFolderError(describe_wrong_key(folder, error)) from error
         why = describe(error) if isinstance(error, FAILED) else str(error)

@@ -51,23 +51,11 @@ class DrillReport(msgspec.Struct, frozen=True):
     events: int
     violations: int
     search: str | None
-    backup_s: float
     restore_s: float
     verify_s: float
     views_s: float
     rpo_s: float
     rto_s: float
-
-
-class _Watch:
-    """Seconds since the last call of `lap`."""
-
-    def __init__(self) -> None:
-        self._at = time.monotonic()
-
-    def lap(self) -> float:
-        before, self._at = self._at, time.monotonic()
-        return round(self._at - before, 2)
 
 
 async def drill(settings: Settings, within: Path | None) -> DrillReport:
@@ -83,17 +71,22 @@ async def drill(settings: Settings, within: Path | None) -> DrillReport:
         DataFolderError: The backup or the restore failed, or the copy answers otherwise.
     """
     with temporary_folder(within or Path(tempfile.gettempdir()), "cs-drill-") as work:
-        watch = _Watch()
+        marks = [time.monotonic()]
+
+        def lap() -> float:
+            marks.append(time.monotonic())
+            return round(marks[-1] - marks[-2], 2)
+
         copied = _folder if settings.postgres is None else _databases
-        async with copied(settings, work, watch.lap) as (there, backup_s, restore_s):
+        async with copied(settings, work, lap) as (there, backup_s, restore_s):
             async with open_command_context(there) as data:
                 await begin_epoch(data.log, data.keys, data.clock)
-                watch.lap()
+                lap()
                 *broken, counts = [each async for each in verified(data)]
                 assert isinstance(counts, LogVerification), "it comes last"
-                verify_s = watch.lap()
+                verify_s = lap()
                 search, answer = await _newest_search(data)
-                views_s = watch.lap()
+                views_s = lap()
             if search is not None:
                 async with open_command_context(settings) as here:
                     if await _read(here, *search) != answer:
@@ -103,7 +96,6 @@ async def drill(settings: Settings, within: Path | None) -> DrillReport:
                 events=counts.events,
                 violations=len(broken),
                 search=None if search is None else search[0],
-                backup_s=backup_s,
                 restore_s=restore_s,
                 verify_s=verify_s,
                 views_s=views_s,

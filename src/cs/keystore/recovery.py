@@ -22,6 +22,10 @@ from cs.runtime.sql import Database
 PAGE = 10_000
 
 
+class JournalUnavailable(KeysUnavailable):
+    """The file of erasures cannot be read or written; nothing is wrong with the key store."""
+
+
 class LogMark(msgspec.Struct, frozen=True):
     """How far the log was when a process last looked.
 
@@ -124,23 +128,23 @@ def read_journal(file: Path) -> Sequence[ErasureEntry]:
     """Return the entries in *file*; none if it was not made yet.
 
     Raises:
-        KeysUnavailable: It cannot be read, or a line of it is damaged.
+        JournalUnavailable: It cannot be read, or a line of it is damaged.
     """
     try:
         lines = file.read_bytes().split(b"\n")
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise KeysUnavailable(f"erasure_journal: {file}: {error.strerror}") from error
+        raise JournalUnavailable(f"erasure_journal: {file}: {error.strerror}") from error
     lines.pop()  # empty, or cut off while it was written: that erasure had not begun
     found = []
     for number, line in enumerate(lines, 1):
         try:
             found.append(msgspec.json.decode(line, type=ErasureEntry))
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise KeysUnavailable(
+            raise JournalUnavailable(
                 f"erasure_journal: line {number} of {file} is damaged: {error}; bring it back "
-                "from a copy, or remove it if its end is missing: that erasure had not begun"
+                "from a copy, or remove a line without its end: its erasure had not begun"
             ) from error
     return found
 
@@ -159,11 +163,11 @@ def _append(file: Path, lines: bytes) -> None:
             else:
                 opened.truncate(size)
     except OSError as error:
-        raise KeysUnavailable(
+        raise JournalUnavailable(
             f"erasure_journal: {file} cannot be written: {error.strerror}"
         ) from error
     if not whole:
-        raise KeysUnavailable(f"erasure_journal: {file} cannot be written: the disk is full")
+        raise JournalUnavailable(f"erasure_journal: {file} cannot be written: the disk is full")
 
 
 def _private(path: str, flags: int) -> int:
