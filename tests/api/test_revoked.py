@@ -216,6 +216,50 @@ async def statuses(node: Fragile, *secrets: str) -> list[int]:
     return [(await node.call("GET", "/usage", secret=secret)).status_code for secret in secrets]
 
 
+@pytest.mark.parametrize("overlaps_h", [(0,), (1, 1), (1, 0)])
+async def test_a_secret_that_is_found_before_its_event_comes_works_on(
+    node: Fragile, overlaps_h: tuple[int, ...]
+) -> None:
+    ring, stream = node.running.api.keys, f"key-{node.key.id}"
+    new = node.key
+    for hours in overlaps_h:
+        new = await node.elsewhere.rotate_key(node.key.id, timedelta(hours=hours))
+    await node.running.views.reached(await node.log.head())
+    for secret in [*ring._key_of]:  # as a process that has just started
+        ring.forget(secret)
+    ring._position = 0
+    assert await statuses(node, new.key) == [200]
+
+    ring.on_events(await node.log.read(stream))
+    node.fill_the_line()
+
+    assert await statuses(node, new.key) == [429]
+    assert is_turned_away(await node.call("GET", "/usage", secret=node.key.key))
+
+
+async def test_an_overlap_is_over_by_the_key_s_own_time_too(node: Fragile) -> None:
+    """The clock of a node may be behind, or be ahead and put right later."""
+    now = datetime.now(UTC)
+    for at, do in (
+        (now - timedelta(hours=1), "rotate"),
+        (now + timedelta(seconds=10), "grant"),
+    ):
+        operator = Operator(Streams(node.other_log), ManualClock(at))
+        if do == "rotate":
+            await operator.rotate_key(node.key.id, timedelta(hours=1))
+        else:
+            await operator.grant_quota(node.key.id, 1)
+    node.running.api.keys._now = lambda: now - timedelta(seconds=20)
+    assert await statuses(node, node.key.key) == [401]
+
+    other = await node.new_key()
+    await node.elsewhere.rotate_key(other.id, timedelta(days=1))
+    node.running.api.keys._now = lambda: datetime.now(UTC) + timedelta(days=2)
+    assert await statuses(node, other.key) == [401]
+    node.running.api.keys._now = lambda: datetime.now(UTC)
+    assert await statuses(node, other.key) == [200]
+
+
 async def test_events_that_come_again_turn_no_newer_secret_away(node: Fragile) -> None:
     ring = node.running.api.keys
     head = await node.log.head()

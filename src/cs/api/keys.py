@@ -18,7 +18,7 @@ from cs.api.errors import ApiError
 from cs.api.waiting import TIME_LIMITS, within
 from cs.domain.api_key import PREFIX, hash_key, well_formed
 from cs.domain.key import Key, KeyIssued, KeyRevoked, KeyRotated
-from cs.domain.messages import Event
+from cs.domain.messages import Event, present
 from cs.eventlog.port import LogUnavailable, RecordedEvent
 from cs.eventlog.streams import FoldedState, Streams
 from cs.runtime.batcher import Batcher, BatcherFull
@@ -77,8 +77,8 @@ class Keys:
         self._shown = _batched(shown)
         self._looked_up = _batched(look_up)
         self._key_of = LruDict[str, str](max_keys, self._evicted)
-        self._secret_of: dict[str, str] = {}
-        self._old_secret_of: dict[str, str] = {}  # of those keys, where one works on
+        self._secret_of: dict[str, str] = {}  # the newest by the events that came here
+        self._others_of: dict[str, tuple[str, ...]] = {}  # that `_key_of` has besides
         self._shut = LruDict[str, None](max_keys)
         self._position = 0
 
@@ -95,13 +95,20 @@ class Keys:
                 case KeyIssued(secret_hash=secret_hash):
                     self.remember(key_id, secret_hash)
                 case KeyRotated(secret_hash=secret_hash, old_until=old_until):
-                    old = self._secret_of.get(key_id)
-                    self._shut_secrets_of(key_id, but=None if old_until is None else old)
+                    before = self._secret_of.get(key_id)
+                    # The others may be older or, found before this event came, newer.
+                    for other in self._others_of.pop(key_id, ()):
+                        self.forget(other)
+                    if before is not None and old_until is None:
+                        self.shut(before)
                     self.remember(key_id, secret_hash)
-                    if old_until is not None and old is not None:
-                        self._key_of[old], self._old_secret_of[key_id] = key_id, old
                 case KeyRevoked():
-                    self._shut_secrets_of(key_id)
+                    for known in (
+                        *self._others_of.get(key_id, ()),
+                        self._secret_of.get(key_id),
+                    ):
+                        if known is not None:
+                            self.shut(known)
                 case _:
                     pass
 
@@ -140,16 +147,22 @@ class Keys:
         except BatcherFull as full:
             raise LogUnavailable(f"{WAITING} calls with unknown keys wait already") from full
         if key_id is not None:
-            # Another secret of that key may be known: which is the old one is not.
-            self._secret_of.setdefault(key_id, secret_hash)
+            self._note_other(key_id, secret_hash)
             self._key_of[secret_hash] = key_id
         return key_id
 
     def remember(self, key_id: str, secret_hash: str) -> None:
-        """Take note that the secret of *secret_hash* is the one of *key_id* now."""
-        self._key_of.pop(self._secret_of.get(key_id, ""), None)
+        """Take note that the secret of *secret_hash* is the newest one of *key_id*."""
+        before = self._secret_of.get(key_id)
         self._secret_of[key_id] = secret_hash
+        if before is not None:
+            self._note_other(key_id, before)
         self._key_of[secret_hash] = key_id
+
+    def _note_other(self, key_id: str, secret_hash: str) -> None:
+        others = self._others_of.get(key_id, ())
+        if secret_hash != self._secret_of.get(key_id) and secret_hash not in others:
+            self._others_of[key_id] = (*others, secret_hash)
 
     def forget(self, secret_hash: str) -> None:
         """Forget which key a secret belongs to."""
@@ -162,15 +175,12 @@ class Keys:
         self.forget(secret_hash)
         self._shut[secret_hash] = None
 
-    def _shut_secrets_of(self, key_id: str, *, but: str | None = None) -> None:
-        for secrets in (self._old_secret_of, self._secret_of):
-            if (secret_hash := secrets.get(key_id)) is not None and secret_hash != but:
-                self.shut(secret_hash)
-
     def _evicted(self, secret_hash: str, key_id: str) -> None:
-        for secrets in (self._old_secret_of, self._secret_of):
-            if secrets.get(key_id) == secret_hash:
-                del secrets[key_id]
+        if self._secret_of.get(key_id) == secret_hash:
+            del self._secret_of[key_id]
+        others = [each for each in self._others_of.pop(key_id, ()) if each != secret_hash]
+        if others:
+            self._others_of[key_id] = tuple(others)
 
     async def read(self, key_id: str, version: int | None = None) -> Key:
         """Return the state of a key as the log has it now; the caller bounds the time.
@@ -206,8 +216,9 @@ class Keys:
         Raises:
             ApiError: ``unauthorized``.
         """
-        if not key.opened_by(caller.secret_hash, self._now()):
-            self.shut(caller.secret_hash)
+        if not key.opened_by(caller.secret_hash, present(self._now(), key.last_at)):
+            if caller.secret_hash != key.old_secret_hash:  # by a clock that may be ahead
+                self.shut(caller.secret_hash)
             raise wrong_key()
 
     def require_not_shut(self, caller: Caller) -> None:

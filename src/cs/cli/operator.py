@@ -122,20 +122,22 @@ async def rotate(
     /,
     *,
     overlap: Annotated[
-        timedelta, Parameter(help="The old secret works on for so long, 7d at most: 1h, 2d.")
-    ] = timedelta(),
+        timedelta | None,
+        Parameter(
+            help="How long the old secret works on, such as 1h or 2d, at most 7d; ends at "
+            "once unless given. Never for a secret that has leaked."
+        ),
+    ] = None,
 ) -> Output:
-    """Give a key a new secret; the old one stops working, quota and history stay.
+    """Give a key a new secret; the old one ends at once, quota and history stay.
 
-    At once, or with --overlap when that time is over; until then both count on the same
-    quota and limits. A second rotation ends the overlap of the first.
+    With --overlap it ends when that time is over; until then both count on the same quota and
+    limits. A second rotation ends the overlap of the first.
 
-    Example: `cs keys rotate key_ma7677g7zxmrnqf8 --overlap 1h`
+    Example: `cs keys rotate key_ma7677g7zxmrnqf8`
     """
-    data = await at.data()
-    new = await data.operator.rotate_key(key_id, overlap)
-    until = (await data.streams.key(key_id)).state.old_until
-    shown = None if until is None else instant(until)
+    new = await (await at.data()).operator.rotate_key(key_id, overlap or timedelta())
+    shown = None if new.old_until is None else instant(new.old_until)
     return Output(
         [{"id": new.id, "key": new.key, "old_until": shown}],
         [

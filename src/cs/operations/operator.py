@@ -27,7 +27,16 @@ from cs.domain.console_operator import (
 )
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents, DisclosureMade
-from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, LimitKey, RevokeKey, RotateKey
+from cs.domain.key import (
+    GrantQuota,
+    IssueKey,
+    Key,
+    KeyCommand,
+    KeyRotated,
+    LimitKey,
+    RevokeKey,
+    RotateKey,
+)
 from cs.domain.rate_limits import PER_DAY, PER_MINUTE
 from cs.domain.service import ChooseWorld, HandleDeadLetter, Pause, Resume, World
 from cs.eventlog.categories import SERVICE
@@ -41,10 +50,15 @@ DEFAULT_QUOTA = 100
 
 
 class NewSecret(msgspec.Struct, frozen=True):
-    """A key's id and its secret, which is shown once and stored nowhere."""
+    """A key's id and its secret, which is shown once and stored nowhere.
+
+    Attributes:
+        old_until: When the secret before it ends; ``None``: it has ended, or there was none.
+    """
 
     id: str
     key: str
+    old_until: datetime | None = None
 
 
 class Operator:
@@ -86,7 +100,7 @@ class Operator:
             Refusal: ``key-missing``, ``limit-invalid``.
         """
         limit = LimitKey(per_minute=per_minute, per_day=per_day, **self._act())
-        return await self._change_key(key_id, limit, "keys limit")
+        return bool(await self._change_key(key_id, limit, "keys limit"))
 
     async def rotate_key(self, key_id: str, overlap: timedelta = timedelta()) -> NewSecret:
         """Give the key a new secret; quota and history stay.
@@ -98,8 +112,9 @@ class Operator:
         """
         new, secret = _new_secret(key_id)
         rotate = RotateKey(**secret, overlap=overlap, **self._act())
-        await self._change_key(key_id, rotate, "keys rotate")
-        return new
+        (rotated,) = await self._change_key(key_id, rotate, "keys rotate")
+        assert isinstance(rotated, KeyRotated)
+        return msgspec.structs.replace(new, old_until=rotated.old_until)
 
     async def revoke_key(self, key_id: str) -> bool:
         """Revoke the key for good; return whether it was not before.
@@ -107,7 +122,7 @@ class Operator:
         Raises:
             Refusal: ``key-missing``.
         """
-        return await self._change_key(key_id, RevokeKey(**self._act()), "keys revoke")
+        return bool(await self._change_key(key_id, RevokeKey(**self._act()), "keys revoke"))
 
     async def grant_quota(self, key_id: str, units: int) -> Key:
         """Add *units* to the key's quota, or take some away; return the key after it.
@@ -141,16 +156,18 @@ class Operator:
         """
         revoke = RevokeOperator(by=self._by, at=self._clock.now())
         decide = partial(console_operator.decide, revoke)
-        return await self._change(operator_stream(name), decide, "operators revoke")
+        return bool(await self._change(operator_stream(name), decide, "operators revoke"))
 
     async def pause(self) -> bool:
-        return await self._change(
-            SERVICE, partial(service.decide, Pause(**self._act())), "pause"
+        return bool(
+            await self._change(SERVICE, partial(service.decide, Pause(**self._act())), "pause")
         )
 
     async def resume(self) -> bool:
-        return await self._change(
-            SERVICE, partial(service.decide, Resume(**self._act())), "resume"
+        return bool(
+            await self._change(
+                SERVICE, partial(service.decide, Resume(**self._act())), "resume"
+            )
         )
 
     async def handle_dead_letter(self, letter: DeadLetter, *, again: bool) -> None:
@@ -180,7 +197,7 @@ class Operator:
     async def forget_brand(self, query: Query) -> bool:
         """Make the next search for *query* a live one; return whether it was not already."""
         decide = partial(brand.decide, ForgetBrand(**self._act()))
-        return await self._change(brand_stream(query), decide, "brands forget")
+        return bool(await self._change(brand_stream(query), decide, "brands forget"))
 
     async def disclose(
         self,
@@ -220,16 +237,18 @@ class Operator:
         """Return who acts, and when, as fields of a command."""
         return {"by": self._by, "at": self._clock.now()}
 
-    async def _change_key(self, key_id: str, command: KeyCommand, name: str) -> bool:
+    async def _change_key(
+        self, key_id: str, command: KeyCommand, name: str
+    ) -> Sequence[AnyEvent]:
         return await self._change(f"key-{key_id}", partial(key.decide, command), name)
 
     async def _change(
         self, stream: str, decide: Callable[..., Sequence[AnyEvent]], name: str
-    ) -> bool:
-        """Append the events of *decide* for the command *name*; return if there were any."""
+    ) -> Sequence[AnyEvent]:
+        """Append the events of *decide* for the command *name*; return them."""
         caused_by = OperatorCause(command=name, who=self._by)
         events, _ = await self._streams.change(stream, decide, caused_by=caused_by)
-        return bool(events)
+        return events
 
 
 async def operators(
