@@ -1,5 +1,6 @@
 """`cs config` and `cs sandbox`: what is in force, and files that are wrong."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,20 @@ def test_a_check_says_what_is_used_and_what_is_missing(
     monkeypatch.setenv("CS_BRAND_SOURCES", "website")
     (message,) = here("config", "check", "--json").rows[0]["advice"]
     assert "without a domain" in message
+
+
+@pytest.mark.parametrize("command", [["config", "check"], ["serve"]])
+def test_a_check_fails_where_the_service_would_not_start(
+    here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
+) -> None:
+    data = f"--data-dir={tmp_path}"
+    monkeypatch.setitem(sys.modules, "cs.assembly.otel_traces", None)
+    monkeypatch.setenv("CS_TRACES_TO", "http://127.0.0.1:4318")
+    assert "pip install 'contact-search[otel]'" in here(*command, data).error(2)
+
+    monkeypatch.delenv("CS_TRACES_TO")
+    (tmp_path / "log.db").touch()
+    assert "is missing next to the other data" in here(*command, data).error(1)
 
 
 MANY = {

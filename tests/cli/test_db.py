@@ -47,7 +47,7 @@ def test_databases_of_the_settings_are_brought_up_and_options_go_before(
 
     assert (
         here("db", "migrate", f"--stages={database}").out
-        == "stages: applied 1 stages, 2 paid_services, 3 directory\n"
+        == "stages: applied 1 stages, 2 paid_services, 3 directory, 4 processes\n"
     )
     assert here("db", "migrate").out == f"keys: applied {KEYS}\nstages: nothing to do\n"
 

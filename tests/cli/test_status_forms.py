@@ -1,6 +1,7 @@
 """`cs status` of a service on databases."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import asyncpg
 import pytest
 
 from cli.command import ran
+from cs.assembly.roles import run_project
+from harness.places import open_database
 from system.older_keys.forms import Form, on_new_databases
 from system.older_keys.test_older_keys import BEFORE, RUNS, gate, outside
 
@@ -64,6 +67,50 @@ async def test_what_runs_what_waits_and_what_failed(on_databases: Form) -> None:
     assert "0 events behind" in shown
     assert (ended["lookups"], ended["searches"], ended["work"]) == (0, 0, {})
     assert len(ended["failures"]) == 1
+
+
+@pytest.mark.slow
+async def test_every_process_and_lease_is_shown_and_what_is_missing_is_named(
+    on_databases: Form,
+) -> None:
+    settings = on_databases.settings
+    assert settings.postgres is not None
+    async with run_project(settings, "live") as role, open_database(settings.postgres) as pool:
+        async with asyncio.timeout(30):
+            while not (await role.ready.check())[1]["leads"]:
+                await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+            while not await pool.fetchval("SELECT count(*) FROM processes"):
+                await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+        report = {"ready": False, "bus": {"reachable": False, "why": "no broker answers"}}
+        await pool.execute(PROCESS, "host-b:7", "relay", -600, False, json.dumps(report))
+        await pool.execute(PROCESS, "host-c:7", "process-manager", 60, True, '{"ready": true}')
+        await pool.execute("INSERT INTO leases VALUES ('driver', 'host-c:7', 4, 'infinity')")
+        (told,) = (await status(on_databases, "--json")).rows
+        shown = " ".join((await status(on_databases)).out.split())
+    (left,) = (await status(on_databases, "--json")).rows
+
+    cluster = told["cluster"]
+    assert told["health"] is None
+    ready = {each["role"]: each["ready"] for each in cluster["processes"]}
+    assert ready == {"project": True, "relay": False, "process-manager": True}
+    assert [*cluster["missing"]][:2] == ["api", "process-manager"]
+    taken = {name: lease["taken"] for name, lease in cluster["leases"].items()}
+    assert taken == {"relay": False, "driver": True, "views": True}
+    assert (
+        "1 processes are ready; not ready: process-manager on host-c:7, relay on host-b:7"
+        in shown
+    )
+    assert "no process of: api, process-manager" in shown
+    assert "no broker answers" in shown
+    assert "silent for" in shown
+    assert "project" in left["cluster"]["missing"], "one that leaves takes its report with it"
+
+
+#: A report of another process, some seconds ago.
+PROCESS = """
+INSERT INTO processes (process, role, version, started_at, seen_at, ready, health)
+VALUES ($1, $2, '1', now(), now() - $3 * interval '1 second', $4, $5)
+"""
 
 
 async def test_on_databases_that_no_service_used_it_says_so_and_stores_nothing(

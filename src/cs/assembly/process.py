@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from ipaddress import ip_network
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 from starlette.routing import BaseRoute
@@ -20,6 +20,9 @@ from cs.metrics.metrics import Metrics
 from cs.metrics.traces import NO_TRACES, Traces
 from cs.runtime.coordination import in_background
 from cs.settings import BadSettings, Settings
+
+if TYPE_CHECKING:
+    from cs.assembly.otel_traces import OtelTraces
 
 #: Where mail exchangers of the real world listen (RFC 5321, 4.5.4.2).
 SMTP_PORT = 25
@@ -66,16 +69,14 @@ async def _measure_loop_delay(metrics: Metrics) -> NoReturn:
         late_s.observe(loop.time() - due)
 
 
-@asynccontextmanager
-async def open_traces(settings: Settings, role: str) -> AsyncIterator[Traces]:
-    """Yield where the spans of *role* go; on leaving what is left is sent.
+def traces_class(settings: Settings) -> "type[OtelTraces] | None":
+    """Return the class that sends spans where *settings* say; ``None``: they say nothing.
 
     Raises:
-        BadSettings: The setting names a place, and the extra ``otel`` is not installed.
+        BadSettings: They name a place, and the extra ``otel`` is not installed.
     """
     if settings.traces_to is None:
-        yield NO_TRACES
-        return
+        return None
     try:
         # Here: a process that does not use the library does not load it.
         from cs.assembly.otel_traces import OtelTraces  # noqa: PLC0415
@@ -83,7 +84,21 @@ async def open_traces(settings: Settings, role: str) -> AsyncIterator[Traces]:
         raise BadSettings(
             f"traces_to: {error.name} is not installed; pip install 'contact-search[otel]'"
         ) from error
-    traces = OtelTraces(settings.traces_to, role)
+    return OtelTraces
+
+
+@asynccontextmanager
+async def open_traces(settings: Settings, role: str) -> AsyncIterator[Traces]:
+    """Yield where the spans of *role* go; on leaving what is left is sent.
+
+    Raises:
+        BadSettings: The setting names a place, and the extra ``otel`` is not installed.
+    """
+    made = traces_class(settings)
+    if made is None or settings.traces_to is None:
+        yield NO_TRACES
+        return
+    traces = made(settings.traces_to, role)
     try:
         yield traces
     finally:

@@ -23,8 +23,6 @@ Raises of each:
     DatabaseUnavailable, KeysUnavailable: A database cannot be reached.
 """
 
-import os
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -74,6 +72,7 @@ from cs.postgres.cluster_state import read_cluster
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import Pool
+from cs.postgres.processes import ProcessReport, process_name
 from cs.projections.builds import version_of
 from cs.projections.catalogue import projections
 from cs.projections.event_counts import EventCounts
@@ -82,6 +81,7 @@ from cs.projections.reading import Reading
 from cs.projections.runner import REST_S, ViewRunner
 from cs.projections.source_weeks import figures_until
 from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.coordination import in_background
 from cs.settings import Settings
 
 
@@ -91,6 +91,7 @@ class _Parts(msgspec.Struct, frozen=True):
     Attributes:
         stages_pool: The stages' own database; ``None`` where the settings do not name it.
         insecure: Hosts that need not prove who they are, by setting.
+        report: Reports the process, once its readiness is known.
     """
 
     data: SharedStores
@@ -99,14 +100,15 @@ class _Parts(msgspec.Struct, frozen=True):
     stages_pool: Pool | None
     metrics: Metrics
     insecure: Mapping[str, Sequence[str]]
+    report: ProcessReport
 
     @property
     def clock(self) -> Clock:
         return self.time.clock
 
     def readiness(self, **more: Any) -> Readiness:
-        """Return the readiness of a role, with *more* of its own parts."""
-        return Readiness(
+        """Return the readiness of a role, with *more* of its own parts, and report it."""
+        found = Readiness(
             self.data.log,
             self.data.keys,
             clock=self.clock,
@@ -115,10 +117,12 @@ class _Parts(msgspec.Struct, frozen=True):
             metrics=self.metrics,
             **{"insecure": self.insecure, **more},
         )
+        self.report.begin(found.check)
+        return found
 
     def leader(self, name: str, work: Callable[[int], Awaitable[None]]) -> Leader:
         """Return what does *work* whenever this process leads *name*."""
-        return Leader(self.data.pool, name, lease_holder(), work, metrics=self.metrics)
+        return Leader(self.data.pool, name, process_name(), work, metrics=self.metrics)
 
     def followed_views(self) -> tuple[ViewFollower, Reading]:
         """Return the views, which another process writes, and the queries on them."""
@@ -130,11 +134,6 @@ class _Parts(msgspec.Struct, frozen=True):
         return views, Reading(
             data.log, stored, views, data.keys, metrics=metrics, streams=streams
         )
-
-
-def lease_holder() -> str:
-    """Return this process's name in the table of leases, for people: ``host:pid``."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 @asynccontextmanager
@@ -161,7 +160,9 @@ async def _open(settings: Settings, world: World, role: str) -> AsyncIterator[_P
         _measure_cluster(metrics, data.pool)
         insecure = insecure_role(settings, world)
         await enter(looking(data.log, data.keys, shared_time.clock))
-        yield _Parts(data, streams, shared_time, stages_pool, metrics, insecure)
+        report = ProcessReport(data.pool, role)
+        await enter(in_background(report.run(), "process-report"))
+        yield _Parts(data, streams, shared_time, stages_pool, metrics, insecure, report)
 
 
 def _measure_cluster(metrics: Metrics, pool: Pool) -> None:

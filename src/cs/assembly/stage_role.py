@@ -27,6 +27,8 @@ from cs.metrics.metrics import Metrics
 from cs.paid_calls.register import PaidCalls, forget_expired_calls
 from cs.pipeline.runner import Runner
 from cs.postgres.clock import DatabaseTime
+from cs.postgres.processes import ProcessReport
+from cs.runtime.coordination import in_background
 from cs.settings import Settings
 
 
@@ -85,6 +87,8 @@ async def run_stage(
         )
         await stack.enter_async_context(measured_process(metrics, role, world))
         insecure = insecure_role(settings, world)
+        report = ProcessReport(pool, role)
+        await stack.enter_async_context(in_background(report.run(), "process-report"))
         async with keep_time(shared_time, runner.run()):
             ready = Readiness(
                 time=time,
@@ -94,4 +98,5 @@ async def run_stage(
                 budgets=budgets,
                 metrics=metrics,
             )
+            report.begin(ready.check)
             yield RunningRole(ready)

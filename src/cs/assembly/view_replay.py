@@ -40,8 +40,8 @@ async def _in_databases(
 ) -> ReplaySummary:
     # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
-    from cs.assembly.roles import lease_holder  # noqa: PLC0415
     from cs.postgres.lease import Leader  # noqa: PLC0415
+    from cs.postgres.processes import process_name  # noqa: PLC0415
 
     done: list[ReplaySummary] = []
     async with open_shared_stores(settings, "command") as shared:
@@ -58,7 +58,7 @@ async def _in_databases(
             done.append(await rebuild.run(switch=switch))
 
         lease = f"views anew {version_of(projections())}"
-        leader = Leader(shared.pool, lease, lease_holder(), work)
+        leader = Leader(shared.pool, lease, process_name(), work)
         if not await leader.lead_once():
             raise NotReplayable(
                 "another `cs replay views` works on these databases, or ended less than 4 s "

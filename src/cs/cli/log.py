@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import httpx
 import msgspec
@@ -26,7 +26,12 @@ from cs.operations.restored import neighbours_ahead
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.forecast import PACE_DAYS, Forecast, read_forecast
 from cs.projections.searches import instant
+from cs.runtime.durations import in_words
 from cs.settings import BadSettings, Settings
+
+if TYPE_CHECKING:
+    from cs.assembly.cluster_view import ClusterView
+    from cs.postgres.processes import ProcessState
 
 app = App(
     name="log",
@@ -213,9 +218,10 @@ ADMIN_S = 2.0
 async def status(at: Invocation) -> Output:
     """Show the state of the service: what runs, how far behind, what failed last.
 
-    Read from the data folder or the databases, next to a running service or without one,
-    and from the admin port of the settings if a service answers there. How sources and
-    verifiers ended is counted over the runs of the newest 5,000 events.
+    Read from the data folder or the databases, next to a running service or without one. Of
+    one process also from the admin port of the settings; over several processes each
+    reports itself in the databases, and those of roles that are missing are named. How sources
+    and verifiers ended is counted over the runs of the newest 5,000 events.
 
     Example: `cs status --data-dir /var/lib/cs`
     """
@@ -223,13 +229,23 @@ async def status(at: Invocation) -> Output:
     found = await read_state(data.log, data.keys, data.views, data.streams, data.clock)
     ahead = await neighbours_ahead(data.log, data.keys, data.views)
     restored = [each.sentence(found.events) for each in ahead]
-    admin = _admin(at.settings())
-    health = await _health(admin)
-    spending = await _spending(at.settings(), found.world)
+    chosen, health, cluster = at.settings(), None, None
+    if chosen.postgres is None:
+        admin = _admin(chosen)
+        health = await _health(admin)
+        health_words = f"nothing answers at {admin}" if health is None else _describe(health)
+    else:
+        # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
+        from cs.assembly.cluster_view import view_cluster  # noqa: PLC0415
+
+        cluster = await view_cluster(chosen, "sandbox" if found.world == "sandbox" else "live")
+        health_words = _cluster_words(cluster)
+    spending = await _spending(chosen, found.world)
     about_money = spending if isinstance(spending, str) else _spending_words(spending)
     text: list[str | Table] = [
-        *facts([*_lines(found, health, admin), ("spending", about_money)])
+        *facts([*_lines(found, health_words), ("spending", about_money)])
     ]
+    text += _cluster_tables(cluster, found.events) if cluster is not None else []
     text += [f"restored: {each} (cs restore accept)" for each in restored]
     for kind, every in (("source", found.sources), ("verifier", found.verifiers)):
         text += [_ends(kind, every)] if every else []
@@ -239,6 +255,7 @@ async def status(at: Invocation) -> Output:
     unknown = isinstance(spending, str)
     money = {"why": spending} if unknown else msgspec.to_builtins(spending)
     row = {**msgspec.to_builtins(found), "restored": restored, "health": health}
+    row["cluster"] = msgspec.to_builtins(cluster)
     return Output([row | {"spending": money}], text)
 
 
@@ -290,16 +307,14 @@ async def _health(admin: str) -> dict[str, Any] | None:
     return body if "ready" in body else None
 
 
-def _lines(
-    found: ServiceState, health: dict[str, Any] | None, admin: str
-) -> Iterator[tuple[str, str | None]]:
+def _lines(found: ServiceState, health: str) -> Iterator[tuple[str, str | None]]:
     no_world = _DAMAGED if found.paused is None else "none yet: no service has run on this data"
     damaged = f"; {found.damaged} damaged (cs log verify)" if found.damaged else ""
     work = ", ".join(f"{count} {stage}" for stage, count in sorted(found.work.items()))
     since = f"; oldest for {found.oldest_work_s:g} s" if found.oldest_work_s is not None else ""
     yield "world", found.world or no_world
     yield "searches", _SEARCHES[found.paused]
-    yield "health", _describe_health(health, admin)
+    yield "health", health
     yield (
         "running",
         f"{found.lookups} lookups, {found.searches} searches wait for them{damaged}",
@@ -311,16 +326,64 @@ def _lines(
     yield "verifiers", None if found.verifiers else "none was asked lately"
 
 
-def _describe_health(health: dict[str, Any] | None, admin: str) -> str:
-    if health is None:
-        return f"nothing answers at {admin}"
-    ready = health["ready"]
-    hidden = {"ready", "head", *(_MEASURES if ready else ())}
-    problems = (
+def _cluster_words(cluster: "ClusterView") -> str:
+    unwell = [f"{each.role} on {each.process}" for each in cluster.unwell]
+    well = len(cluster.processes) - len(unwell)
+    return "; ".join(
+        [
+            f"{well} processes are ready",
+            *([f"not ready: {', '.join(unwell)}"] if unwell else []),
+            *([f"no process of: {', '.join(cluster.missing)}"] if cluster.missing else []),
+            *([] if cluster.stages_known else ["stages: not known without stages_postgres"]),
+        ]
+    )
+
+
+def _cluster_tables(cluster: "ClusterView", head: int) -> list[str | Table]:
+    processes = [
+        {
+            "role": each.role,
+            "process": each.process,
+            "version": each.version,
+            "up": in_words(each.up_s),
+            "seen": f"{each.seen_s:.0f} s ago",
+            "state": _process_words(each),
+        }
+        for each in cluster.processes
+    ]
+    leases = [
+        {
+            "lease": name,
+            "led by": lease.holder if lease.taken else "no process",
+            "epoch": lease.epoch,
+            "behind": f"{max(0, head - cluster.relayed)} events" if name == "relay" else "-",
+        }
+        for name, lease in cluster.leases.items()
+    ]
+    every = Table.of(processes, "role process version up seen state", "state")
+    led = [list(map(str, lease.values())) for lease in leases]
+    return [every, Table(["Lease", "Led by", "Epoch", "Behind"], led)]
+
+
+def _process_words(process: "ProcessState") -> str:
+    if process.silent:
+        return f"silent for {in_words(process.seen_s)}; last: {_describe(process.health)}"
+    bus = process.health.get("bus", {}).get("subscriptions", ())
+    waits = sum(each["lag"] or 0 for each in bus)
+    leads = "; leads" if process.health.get("leads") else ""
+    return f"{_describe(process.health)}{leads}" + (f"; {waits} messages wait" if waits else "")
+
+
+def _describe(health: Mapping[str, Any]) -> str:
+    ready = health.get("ready", False)
+    hidden = {"ready", "head", "bus", *(_MEASURES if ready else ())}
+    problems = [
         f"{name}: {as_text(what)}"
         for name, what in health.items()
         if name not in hidden and what != "ok"
-    )
+    ]
+    if why := health.get("bus", {}).get("why"):
+        problems.insert(0, f"bus: {why}")
     return "; ".join(["ready" if ready else "not ready", *problems])
 
 

@@ -1,12 +1,14 @@
 """Every command of the operator, while a service runs as several processes."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from cs.domain.stages.table import OWN_STAGES
 from system.cluster.clustered import ERASED_FROM, Clustered
 
 pytestmark = pytest.mark.slow
@@ -34,6 +36,24 @@ def test_every_node_follows_the_pause_switch(clustered: Clustered) -> None:
     assert {r.json()["error"]["code"] for r in refused} == {"api_disabled"}
     assert resumed == {"api": "resumed", "changed": True}
     assert found["status"] == "done"
+
+
+def test_the_status_shows_a_ready_process_of_every_role(clustered: Clustered) -> None:
+    roles = {
+        *("api", "relay", "process-manager", "project"),
+        *(f"stage {name}" for name in OWN_STAGES),
+    }
+    began = time.monotonic()
+    while True:
+        (shown,) = rows(clustered, "status")
+        cluster = shown["cluster"]
+        ready = {each["role"] for each in cluster["processes"] if each["ready"]}
+        if ready == roles or time.monotonic() - began > 60:  # one has just started
+            break
+
+    assert ready == roles
+    assert (cluster["missing"], shown["health"]) == ([], None)
+    assert [name for name, lease in cluster["leases"].items() if not lease["taken"]] == []
 
 
 def test_a_person_is_erased_from_past_and_later_answers(
