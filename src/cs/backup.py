@@ -32,7 +32,13 @@ from cs.assembly.people_directory import DIRECTORY_FILE
 from cs.eventlog.audit import Audit
 from cs.eventlog.streams import Streams
 from cs.keystore.wrapping import Wrapping
-from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder, DataFolderError
+from cs.runtime.data_folder import (
+    LAST_BACKUP,
+    MASTER_KEY,
+    NEXT_MASTER_KEY,
+    DataFolder,
+    DataFolderError,
+)
 from cs.runtime.ids import random_id
 
 MANIFEST = "manifest.json"
@@ -44,7 +50,7 @@ MASTER_KEY_BYTES = 32
 #: Holds the files of a restore until they have been read; one that was left is removed.
 STAGING = "restoring"
 #: Files that may be in a data folder without data.
-_NO_DATA = {"lock", MASTER_KEY, NEXT_MASTER_KEY, STAGING}
+_NO_DATA = {"lock", LAST_BACKUP, MASTER_KEY, NEXT_MASTER_KEY, STAGING}
 
 Part = Literal["log", "keys"]
 

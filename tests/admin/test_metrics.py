@@ -1,13 +1,23 @@
 """``/metrics`` of a whole service, in memory: what it did is what is shown."""
 
+import asyncio
+import os
+import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
 
+from cs.admin.health import Readiness
+from cs.assembly.upkeep import measure_files
 from cs.domain.stages.table import OWN_STAGES
+from cs.metrics.metrics import Metrics
+from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
 from harness.served import Served, served
 
 pytestmark = pytest.mark.slow
@@ -97,10 +107,74 @@ def test_what_an_operator_looks_after_is_shown(tmp_path: Path) -> None:
         service.command("backup", str(tmp_path / "backup"))
         shown = Shown(metrics(service).text)
 
-    assert before("cs_backup_timestamp_seconds") == before("cs_not_measured") == 0
+    assert began - 600 < before("cs_backup_timestamp_seconds") < began, "it is a new folder"
     assert shown("cs_backup_timestamp_seconds") > began - 1
     assert shown("cs_key_file_timestamp_seconds", setting="master_key_file") > began - 600
     assert 0 < shown("cs_disk_free_bytes") <= shown("cs_disk_size_bytes")
     assert shown("cs_database_size_bytes", database="log.db") > 0
     answering = [s for s in shown.samples if s.name == "cs_source_answering"]
-    assert [s.labels["source"] for s in answering if not s.value] == [], "an empty directory"
+    assert {s.value for s in answering} == {1}, "an empty directory is no failure"
+
+
+async def page(ready: Readiness) -> Shown:
+    return Shown((await ready.page(""))[0].decode())
+
+
+async def test_parts_are_measured_together_and_one_that_fails_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    metrics, each_other = Metrics(), [asyncio.Event(), asyncio.Event()]
+    ready = Readiness(metrics=metrics)
+
+    async def waits(mine: int) -> None:
+        each_other[mine].set()
+        await each_other[1 - mine].wait()
+
+    async def damaged() -> None:
+        raise LookupError("no such table")
+
+    metrics.measurements |= {"a": partial(waits, 0), "b": partial(waits, 1), "c": damaged}
+    with capture_logs() as logs:
+        shown = [await page(ready), await page(ready)]
+    monkeypatch.setattr("cs.admin.health.WITHIN_S", 0.0)
+    hangs = Metrics()
+    hangs.ready.of().set(1)
+    shown += [await page(Readiness(metrics=hangs, bus=asyncio.Event().wait))]  # type: ignore[arg-type]
+
+    assert [each("cs_not_measured", part="c") for each in shown[:2]] == [1, 1]
+    assert [each("cs_not_measured") for each in shown[:2]] == [1, 1]
+    assert [(each["event"], each["part"]) for each in logs] == [("not_measured", "c")]
+    assert shown[0]("cs_ready") == 1
+    assert (shown[2]("cs_not_measured", part="health"), shown[2]("cs_ready")) == (1, 0)
+
+
+async def test_files_that_hang_keep_one_thread_and_those_that_are_gone_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics, go_on, begun = Metrics(), threading.Event(), []
+    folder, ready = DataFolder(tmp_path), Readiness(metrics=metrics)
+    gone, certificate = tmp_path / "old.db", tmp_path / "ca.pem"
+    gone.touch()
+    certificate.write_bytes(b"nonsense")
+    measure_files(metrics, Settings(kafka_ca_file=certificate), folder)
+    shown = [await page(ready)]
+    gone.unlink()
+    (tmp_path / "broken.db").symlink_to(gone)
+    shown += [await page(ready)]
+
+    def hang(_: object) -> object:
+        begun.append(1)
+        go_on.wait()
+        return os.statvfs_result([0] * 10)
+
+    monkeypatch.setattr("cs.assembly.upkeep.os.statvfs", hang)
+    monkeypatch.setattr("cs.admin.health.WITHIN_S", 0.01)
+    shown += [await page(ready) for _ in range(3)]
+    go_on.set()
+
+    assert [each("cs_not_measured") for each in shown] == [0, 0, 1, 1, 1]
+    assert len(begun) == 1
+    sizes = [
+        {s.labels["database"] for s in each.samples if "base_size" in s.name} for each in shown
+    ]
+    assert sizes[:2] == [{"old.db"}, set()]

@@ -126,6 +126,15 @@ def test_a_served_folder_is_backed_up_and_brought_back(tmp_path: Path) -> None:
     assert [(row["id"], row["label"]) for row in listed] == [(key["id"], "kept")]
 
 
+def test_a_backup_whose_time_cannot_be_noted_says_so(folder: Path, tmp_path: Path) -> None:
+    (folder / "last-backup").unlink(missing_ok=True)
+    (folder / "last-backup").symlink_to(tmp_path / "no" / "folder")
+    done = back_up(folder, tmp_path / "backup")
+
+    assert done.code == 0
+    assert "the time of this backup, which an alert looks at, could not be noted" in done.err
+
+
 def test_the_keys_lie_apart_and_the_master_key_only_where_it_was_asked_for(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -35,6 +35,14 @@ ON_DATABASE = ("api", "relay", "process-manager", "project")
 ON_KAFKA = ("relay", "process-manager", *STAGES)
 
 
+#: What is not shown while all is measured.
+NOTHING_LEFT_OUT = {
+    f'cs_not_measured{{part="{part}",instance="{role}:8081"}}': "_"
+    for part in ("cluster", "followers", "health")
+    for role in ON_DATABASE
+}
+
+
 def _healthy() -> dict[str, str]:
     """Return what every process shows while all is well: a value, or ``0+N`` a scrape."""
     shown = {}
@@ -65,6 +73,7 @@ def _healthy() -> dict[str, str]:
         shown[f"cs_paid_problems_total{{{named},{of}}}"] = "0+0"
     return {
         **shown,
+        **NOTHING_LEFT_OUT,
         f'cs_paid_calls_total{{provider="kickbox",result="made",{of}}}': "0+4",
         f'cs_spent_usd{{provider="kickbox",period="day",{of}}}': "2",
         f'cs_spending_cap_usd{{provider="kickbox",period="day",{of}}}': "10",
@@ -120,10 +129,19 @@ OUTAGES = {
         },
     ),
     "the service's database is gone": Outage(
-        {"ProcessIsNotReady": 4, "AppendsFail": 1},
+        {"ProcessIsNotReady": 4, "AppendsFail": 1, "NotMeasured": 8},
         shown={
             **{f'cs_ready{{instance="{role}:8081"': "0" for role in ON_DATABASE},
             "cs_appends_total": "0+3",
+            'part="cluster"': "1",
+            'part="followers"': "1",
+        },
+    ),
+    "the service's database hangs": Outage(
+        {"ProcessIsNotReady": 4, "NotMeasured": 12},
+        shown={
+            **{f'cs_ready{{instance="{role}:8081"': "0" for role in ON_DATABASE},
+            "cs_not_measured": "1",
         },
     ),
     "a provider answers 429 all day": Outage(
@@ -145,6 +163,15 @@ OUTAGES = {
 #: A process alone, of which no more is shown than what an operator looks after; times are in
 #: promtool's, which begins at 0.
 _ALONE = 'instance="serve:8081"'
+FRESH = {
+    f"cs_ready{{{_ALONE}}}": "1",
+    **{f'cs_lease_held{{lease="{each}",{_ALONE}}}': "1" for each in ("relay", "driver")},
+    f"cs_disk_free_bytes{{{_ALONE}}}": "9e10",
+    f"cs_disk_size_bytes{{{_ALONE}}}": "1e11",
+    f'cs_database_size_bytes{{database="log.db",{_ALONE}}}': "6e6",
+    f"cs_backup_timestamp_seconds{{{_ALONE}}}": "0",
+    f'cs_key_file_timestamp_seconds{{setting="master_key_file",{_ALONE}}}': "0",
+}
 UPKEEP = {
     f"cs_disk_free_bytes{{{_ALONE}}}": "1e9",
     f"cs_disk_size_bytes{{{_ALONE}}}": "1e11",
@@ -157,6 +184,8 @@ UPKEEP = {
 
 def _values(shown: str, scrapes: int) -> str:
     """Return *shown* for one scrape and *scrapes* more, in promtool's words."""
+    if shown == "_":
+        return f"_x{scrapes}"
     start, _, step = shown.partition("+")
     return f"{start}+{step or 0}x{scrapes}"
 
@@ -217,15 +246,27 @@ def test_an_outage_is_seen_by_those_who_are_left(tmp_path: Path, name: str) -> N
     check_by_promtool(tmp_path, [_test_of(_series(outage), outage.fires)], RULES, EXPECTED)
 
 
-def test_what_is_to_be_looked_after_is_seen(tmp_path: Path) -> None:
-    series = {name: _values(value, BEFORE + DURING) for name, value in UPKEEP.items()}
+@pytest.mark.parametrize(
+    ("shown", "names"),
+    [
+        (FRESH, ""),
+        (
+            UPKEEP,
+            "DiskFillsUp DiskIsFull DatabaseIsLarge BackupIsOld CertificateExpires KeyIsOld",
+        ),
+    ],
+    ids=["a new service alone", "all is old"],
+)
+def test_what_is_to_be_looked_after_is_seen(
+    tmp_path: Path, shown: Mapping[str, str], names: str
+) -> None:
+    series = {name: _values(value, BEFORE + DURING) for name, value in shown.items()}
     series[f'up{{job="contact-search",{_ALONE}}}'] = f"1x{BEFORE + DURING}"
     alone = tmp_path / "expected.yaml"
     alone.write_text(
         re.sub(r"(?m)^.*role: (?!api).*\n", "", EXPECTED.read_text()).replace("api", "serve")
     )
     series[f'cs_info{{role="serve",{_ALONE}}}'] = f"1x{BEFORE + DURING}"
-    names = "DiskFillsUp DiskIsFull DatabaseIsLarge BackupIsOld CertificateExpires KeyIsOld"
     check_by_promtool(
         tmp_path, [_test_of(series, dict.fromkeys(names.split(), 1))], RULES, alone
     )
@@ -287,7 +328,7 @@ def test_the_outages_name_only_series_that_exist() -> None:
         for sample in family.samples
     }
     exist["up"] = {"job"}
-    for series in (*_healthy(), *UPKEEP, *OBJECTIVES):
+    for series in (*_healthy(), *FRESH, *UPKEEP, *OBJECTIVES):
         name, _, labels = series.partition("{")
         assert name in exist
         assert set(re.findall(r"(\w+)=", labels)) - {"instance"} <= exist[name], series

@@ -27,6 +27,7 @@ from cs.pipeline.misconfiguration import Misconfiguration
 from cs.postgres.errors import DatabaseUnavailable
 from cs.projections.following import Follower
 from cs.runtime.clock import Clock
+from cs.runtime.log_throttle import LogThrottle
 
 if TYPE_CHECKING:  # each role starts with no more than it needs
     from cs.pipeline.outcomes import OutcomeRecorder
@@ -40,8 +41,10 @@ LAG = 10_000
 #: A name that no data key has, so the store is asked and no key is kept open.
 _NO_KEY = "readyz"
 _AWAY = (TimeoutError, LogUnavailable, DatabaseUnavailable, CallsUnavailable, OSError)
-#: Time limit of each measurement for ``/metrics``: Prometheus waits 10 s by default.
+#: Time limit of all measurements for ``/metrics``: Prometheus waits 10 s by default.
 WITHIN_S = 5.0
+#: How often the same part that cannot be measured is logged again.
+LOG_EVERY_S = 600.0
 
 
 @dataclass
@@ -77,6 +80,7 @@ class Readiness:
     budgets: Budgets | None = None
     metrics: Metrics = field(default_factory=Metrics)
     _from_future: bool = False
+    _throttle: LogThrottle = field(default_factory=lambda: LogThrottle(LOG_EVERY_S))
 
     async def check(self) -> tuple[bool, dict[str, Any]]:
         insecure = {"insecure": self.insecure} if self.insecure else {}
@@ -147,18 +151,34 @@ class Readiness:
         """Return the metrics as they are now, and their media type, by the header *accept*."""
         self.metrics.not_measured.clear()
         parts = {
-            **self.metrics.asked,
+            **self.metrics.measurements,
             "health": self._measure_health,
-            "followers": self._measure_followers,
             "spending": self._measure_spending,
         }
-        for part, measure in parts.items():
-            try:
-                async with asyncio.timeout(WITHIN_S):
-                    await measure()
-            except _AWAY:
-                self.metrics.not_measured.of(part).set(1)
+        until = asyncio.get_running_loop().time() + WITHIN_S
+        async with asyncio.TaskGroup() as group:
+            running = {
+                part: group.create_task(self._measure(part, measure, until))
+                for part, measure in parts.items()
+            }
+            if "cluster" in running:  # it knows how far followers in other processes are
+                await running["cluster"]
+            await self._measure("followers", self._measure_followers, until)
         return self.metrics.page(accept)
+
+    async def _measure(
+        self, part: str, measure: Callable[[], Awaitable[None]], until: float
+    ) -> None:
+        """Await *measure* until the time *until* of the loop, and note *part* if it fails."""
+        try:
+            async with asyncio.timeout_at(until):
+                await measure()
+        except Exception as error:  # the other parts are shown  # noqa: BLE001
+            self.metrics.not_measured.of(part).set(1)
+            if part == "health":
+                self.metrics.ready.of().set(0)
+            if not isinstance(error, _AWAY) and self._throttle.allow(part) is not None:
+                log.warning("not_measured", part=part, why=repr(error))
 
     async def _measure_health(self) -> None:
         metrics = self.metrics

@@ -184,7 +184,7 @@ def _measure_cluster(metrics: Metrics, pool: Pool) -> None:
         if found.archived_at is not None:
             metrics.backup_at.of().set(found.archived_at.timestamp())
 
-    metrics.asked["cluster"] = measure
+    metrics.measurements["cluster"] = measure
 
 
 def _views_lease() -> str:

@@ -1,11 +1,12 @@
-"""Figures of what an operator has to look after: disks, certificates, keys, backups.
+"""Measurements of disks, certificates, the master key and backups for `/metrics`.
 
-They are measured when `/metrics` is asked for.
+They are made when the page is requested.
 """
 
 import asyncio
 import os
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -18,30 +19,33 @@ from cs.settings import Settings
 #: Settings with the file of a certificate, and of those with the certificates of authorities,
 #: of which it is enough that one is valid.
 CERTIFICATES, AUTHORITIES = ("kafka_certificate_file",), ("kafka_ca_file",)
-KEY_FILES = ("master_key_file", "stages_key_file")
 
 
 def measure_files(
     metrics: Metrics, settings: Settings, folder: DataFolder | None = None
 ) -> None:
-    """Show the age of keys and certificates of *settings*; of *folder* also its disk."""
-    keys = {name: path for name in KEY_FILES if (path := getattr(settings, name))}
-    if folder is not None:
-        keys["master_key_file"] = folder.master_key
+    """Show the age of the master key and certificates of *settings*; of *folder* its disk."""
+    master_key = settings.master_key_file if folder is None else folder.master_key
+    running: asyncio.Future[None] | None = None
+    if folder is not None and not (first := folder.path / LAST_BACKUP).exists():
+        with suppress(OSError):  # there is nothing to back up before the service begins
+            first.touch(mode=0o600)
 
     def measure() -> None:
-        for name, path in keys.items():
-            if (written := _written(path)) is not None:
-                metrics.key_made.of(name).set(written)
+        if master_key is not None and (found := _stat(master_key)) is not None:
+            metrics.key_made.of("master_key_file").set(found.st_mtime)
         for names, pick in ((CERTIFICATES, _first), (AUTHORITIES, max)):
             _show_certificates(metrics, settings, names, pick)
         if folder is not None:
             _show_folder(metrics, folder)
 
     async def measure_aside() -> None:
-        await asyncio.to_thread(measure)  # a file system may hang
+        nonlocal running
+        if running is None or running.done():
+            running = asyncio.ensure_future(asyncio.to_thread(measure))
+        await asyncio.shield(running)  # a file system may hang, and one thread with it
 
-    metrics.asked["files"] = measure_aside
+    metrics.measurements["files"] = measure_aside
 
 
 def _show_certificates(
@@ -56,7 +60,7 @@ def _show_certificates(
             continue
         try:
             found = x509.load_pem_x509_certificates(path.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, x509.InvalidVersion):
             continue  # the connection to Kafka reports it
         ends = pick([each.not_valid_after_utc for each in found])
         metrics.certificate_ends.of(name).set(ends.timestamp())
@@ -71,14 +75,17 @@ def _show_folder(metrics: Metrics, folder: DataFolder) -> None:
     disk = os.statvfs(folder.path)
     metrics.disk_free.of().set(disk.f_bavail * disk.f_frsize)
     metrics.disk_size.of().set(disk.f_blocks * disk.f_frsize)
-    metrics.backup_at.of().set(_written(folder.path / LAST_BACKUP) or 0)
+    backup = _stat(folder.path / LAST_BACKUP)
+    metrics.backup_at.of().set(0 if backup is None else backup.st_mtime)
+    metrics.database_size.clear()
     for file in folder.path.glob("*.db"):
-        metrics.database_size.of(file.name).set(file.stat().st_size)
+        if (found := _stat(file)) is not None:
+            metrics.database_size.of(file.name).set(found.st_size)
 
 
-def _written(path: Path) -> float | None:
-    """Return when *path* was last written, seconds since 1970; ``None`` if it is not there."""
+def _stat(path: Path) -> os.stat_result | None:
+    """Return the size and times of the file *path*; ``None`` if it is not there."""
     try:
-        return path.stat().st_mtime
+        return path.stat()
     except FileNotFoundError:
         return None

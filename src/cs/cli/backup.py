@@ -1,7 +1,6 @@
 """``cs backup`` and ``cs restore``: a copy of the log and its keys, and its way back."""
 
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,8 +59,10 @@ async def _backup(
     source = folder_of(_embedded(at.settings()), make=False)
     folders = backup_folders(directory, keys)
     made = await make(source, folders, SystemClock().now(), with_master_key=with_master_key)
-    with suppress(OSError):  # of an account that may only read: the backup is whole
+    try:
         (source.path / LAST_BACKUP).touch(mode=0o600)
+    except OSError as error:  # an account that may only read: the backup is whole
+        warn(f"the time of this backup, which an alert looks at, could not be noted: {error}")
     _warn(made)
     return Output(
         [_shown(made) | {"log": str(folders.log), "keys": str(folders.keys)}],

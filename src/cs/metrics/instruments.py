@@ -88,7 +88,7 @@ class Family(Generic[I]):
                     self._metric.remove(*values)
 
     def is_measured(self, *values: str) -> bool:
-        """Return whether a function says the value of *values* now."""
+        """Return whether a function passed to `measure` returns the value of *values*."""
         return values in self._measured
 
     def collect(self) -> Iterator[Metric]:

@@ -55,12 +55,12 @@ class Metrics:
 
     Attributes:
         traces: Where the spans of a lookup go; figures and spans are made in the same places.
-        asked: Measurements to make before the page is shown, by their part in
+        measurements: Measurements to make before the page is shown, by their part in
             `cs_not_measured`.
     """
 
     traces: Traces = NO_TRACES
-    asked: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    measurements: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
 
     # Calls of the API.
     call_seconds: Family[Histogram] = histogram(
@@ -334,8 +334,8 @@ class Metrics:
     )
     backup_at: Family[Gauge] = gauge(
         "cs_backup_timestamp_seconds",
-        "When `cs backup` last succeeded, or PostgreSQL last archived a file of its "
-        "write-ahead log; 0: never.",
+        "When `cs backup` last succeeded, before that when a service first ran on the data "
+        "folder; or when PostgreSQL last archived a file of its write-ahead log.",
     )
     certificate_ends: Family[Gauge] = gauge(
         "cs_certificate_expiry_timestamp_seconds",
@@ -344,7 +344,7 @@ class Metrics:
     )
     key_made: Family[Gauge] = gauge(
         "cs_key_file_timestamp_seconds",
-        "When the file of a key was last written.",
+        "When the file of the master key was last written.",
         "setting",
     )
     not_measured: Family[Gauge] = gauge(

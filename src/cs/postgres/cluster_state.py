@@ -1,4 +1,4 @@
-"""What the service's database says of all its processes, for any one of them to report."""
+"""The state of a cluster as stored in its database, which any of its processes can read."""
 
 from collections.abc import Mapping
 from datetime import datetime

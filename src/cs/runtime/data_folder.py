@@ -11,7 +11,7 @@ from cs.runtime.private_files import make_private
 
 #: The master key's file in the data folder, and the next one's while it is changed.
 MASTER_KEY, NEXT_MASTER_KEY = "master.key", "master.key.next"
-#: Its time is that of the last backup; it is empty.
+#: Its time is that of the last backup, before that of the first start; it is empty.
 LAST_BACKUP = "last-backup"
 
 

@@ -165,6 +165,7 @@ def test_a_sending_tool_may_post_them(service: Served) -> None:
 def test_a_post_that_cannot_be_taken_says_why(service: Served) -> None:
     cases: list[tuple[Any, dict[str, str], int, str]] = [
         (b"{", {}, 400, "no JSON"),
+        (b'[{"n": 1e999}]', {}, 400, "it is no JSON: "),
         ([], {}, 400, "no row"),
         ([{"email": "a@b.test"}] * 1_001, {}, 400, "more than 1000 rows"),
         (b"[" + b" " * (1 << 20) + b"]", {}, 400, "longer than"),

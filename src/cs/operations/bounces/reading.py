@@ -224,7 +224,10 @@ def rows_in(body: bytes, now: datetime) -> Iterator[Row]:
         ValueError: It is none of these.
     """
     try:
-        posted = _POSTED.decode(body)
+        try:
+            posted = _POSTED.decode(body)
+        except msgspec.ValidationError:
+            raise ValueError("it is no JSON array of objects") from None
         for item in posted.bounces if isinstance(posted, _Posted) else posted:
             row = msgspec.json.decode(item)
             if isinstance(row, dict):
@@ -232,8 +235,6 @@ def rows_in(body: bytes, now: datetime) -> Iterator[Row]:
                 yield _read(row, now, names)
             else:
                 yield "it is no JSON object"
-    except msgspec.ValidationError:
-        raise ValueError("it is no JSON array of objects") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"it is no JSON: {error}") from error
     except RecursionError:
