@@ -1,5 +1,6 @@
 """The units of systemd, by systemd's own tools."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -52,3 +53,20 @@ def test_no_role_can_read_the_secrets_of_another() -> None:
 
     assert {"DynamicUser=yes", "User=cs-%i"} < set(lines)
     assert "LoadCredential=secret:/etc/contact-search/%i" in lines
+
+
+def test_a_password_file_is_copied_to_where_its_group_may_not_read_it(tmp_path: Path) -> None:
+    credentials, copies = tmp_path / "credentials", tmp_path / "copies"
+    for folder in (credentials, copies):
+        folder.mkdir()
+    for name in ("secret_pgpass", "secret_master_key"):
+        (credentials / name).touch(0o440)
+    unit = (FOLDER / "systemd" / ROLE).read_text()
+    (command,) = re.findall(r"(?m)^ExecStartPre=(.+)$", unit)
+    words = command.replace("%d", str(credentials)).replace("%t/cs-%i", str(copies)).split()
+
+    subprocess.run(words, check=True)
+
+    assert {file.name: file.stat().st_mode & 0o777 for file in copies.iterdir()} == {
+        "secret_pgpass": 0o400
+    }
