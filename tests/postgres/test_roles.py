@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import signal
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -180,6 +182,35 @@ async def test_an_api_shows_that_no_relay_leads_and_how_far_the_last_one_was(
         each for each in lines if each.startswith("cs_follower_lag_seconds") and "relay" in each
     )
     assert float(lag.split()[1]) > 0
+
+
+@pytest.mark.usefixtures("key")
+async def test_a_page_is_shown_in_time_while_the_database_hangs(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert settings.postgres is not None
+    async with open_database(settings.postgres) as pool, run_api(settings, "live") as role:
+        await role.ready.page("")  # which opens connections
+        monkeypatch.setattr("cs.admin.health.WITHIN_S", 0.2)
+        hung = [row["pid"] for row in await pool.fetch(_OTHERS)]
+        try:
+            for pid in hung:
+                os.kill(pid, signal.SIGSTOP)
+            began = time.monotonic()
+            page = (await role.ready.page(""))[0].decode()
+            took_s = time.monotonic() - began
+        finally:
+            for pid in hung:
+                os.kill(pid, signal.SIGCONT)
+
+    assert 'cs_not_measured{part="cluster"} 1.0' in page
+    assert took_s < 5, "a connection takes as long to give a query up"
+
+
+_OTHERS = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 
 async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
