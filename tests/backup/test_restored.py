@@ -1,9 +1,11 @@
 """A log that was restored from a backup does not pass for the one that answered callers."""
 
 import asyncio
+import re
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,9 +29,10 @@ pytestmark = pytest.mark.slow
 
 
 @asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[Service]:
+async def serving(folder: Path, journal: Path | None = None) -> AsyncIterator[Service]:
     tools = outside(zenith=(at_zenith(BEN),), zenith_mail=("acme.test",))
-    async with run_embedded(Settings(data_dir=folder), tools, "live") as running:
+    settings = Settings(data_dir=folder, erasure_journal=journal)
+    async with run_embedded(settings, tools, "live") as running:
         yield Service(running, Operator(running.streams, SystemClock()))
 
 
@@ -117,6 +120,50 @@ async def test_erasures_after_a_backup_of_log_and_keys_come_from_the_journal(
     assert names(await read(new, key, first)) == []
     assert len(command(new, "people", "suppressed").rows) == 1, "one was lifted"
     assert not command(new, "restore", "accept", **journal).rows[-1]["accepted"]
+
+
+async def test_a_line_of_an_erasure_that_was_done_later_refuses_no_service(
+    tmp_path: Path,
+) -> None:
+    folder, file = tmp_path / "data", tmp_path / "erasures.jsonl"
+    journal = {"CS_ERASURE_JOURNAL": str(file)}
+    await search(folder, None, "Acme")
+    erase = ("people", "erase", f"--email={ADA_MAILBOX}")
+    assert command(folder, *erase, **journal).code == 0
+    (line,) = file.read_bytes().splitlines(keepends=True)
+    earlier = re.sub(rb'"at":"\d{4}', b'"at":"2001', line)
+    torn = earlier[: len(earlier) // 2]
+    file.write_bytes(line + earlier + torn)
+    assert command(folder, *erase, **journal).code == 0
+    assert torn + b'{"id"' not in file.read_bytes()
+
+    async with serving(folder, file):
+        pass
+    (missing, summary) = command(folder, "restore", "accept", **journal).rows
+    assert missing["known_by"] == "erasure_journal"
+    assert summary["accepted"]
+    assert "epoch" not in summary, "the log is the one that it was"
+    assert not command(folder, "restore", "accept", **journal).rows[-1]["accepted"]
+
+
+async def test_damage_does_not_keep_a_restored_log_from_being_accepted(tmp_path: Path) -> None:
+    folder, copy = tmp_path / "data", tmp_path / "copy"
+    await search(folder, None, "Acme")
+    assert command(folder, "people", "erase", f"--email={BEN_MAILBOX}").code == 0
+    shutil.copytree(folder, copy)
+    assert command(folder, "people", "erase", f"--email={ADA_MAILBOX}").code == 0
+    put_back(folder, copy, "log.db")
+    with closing(sqlite3.connect(folder / "log.db")) as db, db:
+        db.execute(
+            "UPDATE stored_events SET state = 'x' WHERE rowid IN "
+            "(SELECT max(rowid) FROM stored_events WHERE originator_id LIKE 'brand-%')"
+        )
+
+    accepted = command(folder, "restore", "accept")
+
+    assert accepted.code == 1, accepted
+    assert "cs people reapply" in accepted.err
+    assert accepted.rows[-1]["epoch"] == 2
 
 
 async def test_an_erasure_that_cannot_be_journalled_is_not_begun(tmp_path: Path) -> None:

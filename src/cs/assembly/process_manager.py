@@ -87,7 +87,7 @@ async def build_process_manager(
         heartbeats,
         receipts=Receipts(await keys.secret(SHARED)),
         verifiers=verifiers,
-        suppression=_suppression(erasure, keys),
+        suppression=_suppression(erasure, keys, clock),
         keys=keys,
         metrics=metrics,
     )
@@ -115,15 +115,16 @@ def reached_end(events: EventLog, follower: Follower) -> Callable[[], Awaitable[
     return caught_up
 
 
-def _suppression(erasure: Erasure, keys: KeyStore) -> SuppressionFilter:
+def _suppression(erasure: Erasure, keys: KeyStore, clock: Clock) -> SuppressionFilter:
     """Return the filter that leaves suppressed people out of what stages found."""
 
     async def erase(
         print_: str, prints: frozenset[str], name: str, caused_by: AnyCause
     ) -> None:
+        at = clock.now()
         try:
             await retry_while_unavailable(
-                lambda: erasure.erase(print_, prints, [name], caused_by=caused_by)
+                lambda: erasure.erase(print_, prints, [name], caused_by=caused_by, at=at)
             )
         except DamagedEvent:
             pass  # that stream is set aside, the others are done

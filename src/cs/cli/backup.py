@@ -9,16 +9,17 @@ from cyclopts import App, Parameter, validators
 
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.master_key import change, versions
-from cs.assembly.operator_command import CommandContext
 from cs.assembly.person_requests import PersonRequests
 from cs.backup import Manifest, backup_folders, make
 from cs.backup import restore as bring_back
 from cs.cli.command import DryRun, Invocation, Output, on_data
 from cs.cli.output import Progress, Table, facts, warn
+from cs.eventlog.port import DamagedEvent
 from cs.operations.restored import Missing, begin_epoch, missing, neighbours_ahead
 from cs.projections.searches import instant
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import LAST_BACKUP
+from cs.runtime.private_files import DeletedDataRemains
 from cs.settings import BadSettings, Settings
 
 Backup = Annotated[Path, Parameter(help="Folder of the backup.")]
@@ -153,12 +154,18 @@ async def accept(at: Invocation, *, dry_run: DryRun = False) -> Output:
     data = await at.data()
     ahead = await neighbours_ahead(data.log, data.keys, data.views)
     unknown = await PersonRequests(data).erasure.unknown()
+    unrecorded = await data.keys.recovery.unknown_erasures()
     head = await data.log.head()
     calls = None if data.calls is None else data.calls.asked
     found = list(await missing(data.log, data.keys, data.views, calls) if ahead else ())
     found += [
         Missing("erasure", id_, "erasures", "lifted" if entries[-1].lifted else "erased")
         for id_, entries in unknown.items()
+    ]
+    found += [
+        Missing("erasure", each.id, "erasure_journal", "the key store lacks it")
+        for each in unrecorded
+        if each.id not in unknown
     ]
     restored = [each.sentence(head) for each in ahead]
     summary: dict[str, Any] = {
@@ -173,20 +180,21 @@ async def accept(at: Invocation, *, dry_run: DryRun = False) -> Output:
         text.append(Table.of(found[:_SHOWN], "kind id known_by what", "id"))
     if len(found) > _SHOWN:
         text.append(f"and {len(found) - _SHOWN} more, which --json lists")
-    if not ahead and not unknown:
+    problem = None
+    if not ahead and not unknown and not unrecorded:
         text = [f"nothing is missing: the log ends at {head}, as far as it was seen"]
     elif not dry_run:
-        people, epoch = await _accept(data)
-        summary |= {"accepted": True, "epoch": epoch}
-        text.append(f"{people} people erased again; epoch {epoch} begins at position {head}")
-    return Output([*found, summary], text)
-
-
-async def _accept(data: CommandContext) -> tuple[int, int]:
-    """Go on with the log of *data*; return how many people are erased, and the epoch."""
-    people = await PersonRequests(data).erasure.reapply()
-    await data.view_runner().catch_up()
-    return people, await begin_epoch(data.log, data.keys, data.clock)
+        try:
+            people = await PersonRequests(data).erasure.reapply()
+            text.append(f"{people} people erased again")
+        except (DamagedEvent, DeletedDataRemains) as error:
+            problem = f"not all is erased ({error}): mend that, then run `cs people reapply`"
+        await data.view_runner().catch_up()
+        summary["accepted"] = True
+        if ahead:
+            summary["epoch"] = await begin_epoch(data.log, data.keys, data.clock)
+            text.append(f"epoch {summary['epoch']} begins at position {head}")
+    return Output([*found, summary], text, problem=problem)
 
 
 def _embedded(chosen: Settings) -> Settings:

@@ -91,11 +91,14 @@ class RecoveryRecord:
     # Erasures.
 
     async def note(self, entries: Iterable[ErasureEntry]) -> None:
-        """Remember *entries*, durable on return, before anything is erased."""
+        """Remember *entries*, durable on return, before anything is erased.
+
+        The file comes second: an entry that only it has means that the key store is older.
+        """
         new = list(entries)
+        await self.keep(new)
         if self.journal is not None:
             _append(self.journal, b"".join(msgspec.json.encode(each) + b"\n" for each in new))
-        await self.keep(new)
 
     async def keep(self, entries: Iterable[ErasureEntry]) -> None:
         """Store *entries*, which are in the file already, or came from one."""
@@ -156,7 +159,9 @@ def _append(file: Path, lines: bytes) -> None:
             fcntl.flock(opened, fcntl.LOCK_EX)
             size = opened.seek(0, os.SEEK_END)
             if size and os.pread(opened.fileno(), 1, size - 1) != b"\n":
-                lines = b"\n" + lines  # one that was cut off
+                opened.seek(0)
+                size = opened.readall().rfind(b"\n") + 1
+                opened.truncate(size)  # a line that was cut off
             written = opened.write(lines)
             if whole := written == len(lines):
                 os.fsync(opened.fileno())

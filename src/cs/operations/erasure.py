@@ -211,6 +211,7 @@ class Erasure:
         names: Iterable[str] = (),
         *,
         caused_by: AnyCause | None = None,
+        at: datetime | None = None,
     ) -> ErasureResult:
         """Erase the person with the fingerprint *print_*, and suppress them.
 
@@ -219,9 +220,11 @@ class Erasure:
             prints: Other fingerprints of this person.
             names: Data keys of this person, wherever they are indexed.
             caused_by: The cause, if not an operator's ``cs people erase``.
+            at: When it was asked for, the same at each try; ``None``: now.
         """
         prints, names = frozenset(prints), frozenset(names)
-        entry = ErasureEntry(print_, self._clock.now(), tuple(prints), tuple(names))
+        at = at or self._clock.now()
+        entry = ErasureEntry(print_, at, tuple(sorted(prints)), tuple(sorted(names)))
         await self._note([entry])  # 0.
         done = await self._erase(print_, prints, names, caused_by=caused_by)
         with suppress(LogBehind), _as_log_unavailable():
@@ -334,7 +337,7 @@ class Erasure:
         return {
             id_: entries
             for id_, entries in found.items()
-            if id_ not in records or entries[-1].at > records[id_].last_at
+            if id_ not in records or not _has(records[id_], entries)
         }
 
     async def _catch_up(self, command: OperatorCause, unfinished: _Unfinished) -> None:
@@ -345,7 +348,8 @@ class Erasure:
             with unfinished.noted():
                 await self._erase(id_, prints, names, caused_by=command)
             if entries[-1].lifted:
-                await self._lift([id_], command)
+                with unfinished.noted():
+                    await self._lift([id_], command)
         with _as_log_unavailable():
             await self._keys.recovery.keep(await self._keys.recovery.unknown_erasures())
 
@@ -510,6 +514,17 @@ def _as_log_unavailable() -> Iterator[None]:
         raise LogUnavailable(str(error)) from error
     except CallsUnavailable as error:
         raise LogUnavailable(f"answers of paid calls: {error}") from error
+
+
+def _has(record: SuppressionRecord, entries: Sequence[ErasureEntry]) -> bool:
+    """Return whether the *record* of a person in the log covers *entries*, all of theirs."""
+    state = record.state
+    return entries[-1].at <= record.last_at or (  # doing it twice stores nothing more
+        state.suppressed
+        and not entries[-1].lifted
+        and all(record.prints.issuperset(each.prints) for each in entries)
+        and all(state.erased_from.issuperset(each.names) for each in entries)
+    )
 
 
 def person_stream(id_: str) -> str:

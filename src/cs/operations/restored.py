@@ -20,7 +20,7 @@ from cs.domain.key import SearchAdmitted
 from cs.eventlog.damage import read_past
 from cs.eventlog.port import NOBODY, EventLog, LogUnavailable, NewerEvent
 from cs.keystore.port import KeyStore, KeysUnavailable
-from cs.keystore.recovery import LogMark
+from cs.keystore.recovery import ErasureEntry, LogMark
 from cs.operations.brand_streams import lookups_of
 from cs.projections.runner import is_of_log
 from cs.projections.searches import SEARCHES, result_key
@@ -117,11 +117,20 @@ async def check_restored(
         LogBehind, LogUnavailable, KeysUnavailable: As `look`.
     """
     await look(log, keys, clock, views)
-    if missing := await keys.recovery.unknown_erasures():
+    unknown = await keys.recovery.unknown_erasures()
+    if missing := [each for each in unknown if not await _is_done(keys, each)]:
         raise LogBehind(
             f"the key store lacks {len(missing)} erasures that are in {keys.recovery.journal}: "
             f"a backup was restored; {_ACCEPT}"
         )
+
+
+async def _is_done(keys: KeyStore, entry: ErasureEntry) -> bool:
+    """Return whether the person of *entry* is suppressed, and no key of theirs is left."""
+    if entry.lifted or not await keys.suppressed([entry.id]):
+        return False
+    prints = [entry.id, *entry.prints]
+    return not await keys.find(await keys.matching(prints) | set(entry.names))
 
 
 async def begin_epoch(log: EventLog, keys: KeyStore, clock: Clock) -> int:
