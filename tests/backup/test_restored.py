@@ -189,8 +189,40 @@ async def test_a_process_ends_when_its_log_is_replaced_under_it(
             await asyncio.Event().wait()  # until it is ended
 
     with pytest.raises(ExceptionGroup) as ended:
-        await replaced()
+        async with asyncio.timeout(60):
+            await replaced()
     assert ended.group_contains(restored.LogBehind, match="start it again")
+
+
+async def test_a_process_ends_when_its_log_is_shorter_than_what_it_has_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restored, "LOOK_EVERY_S", 0.01)
+    await search(tmp_path / "data", None, "Acme")
+
+    async def cut() -> None:
+        async with serving(tmp_path / "data") as service:
+            await service.search(await service.new_key(), brand="Zenith")
+            with closing(sqlite3.connect(tmp_path / "data" / "log.db")) as db, db:
+                db.execute("DELETE FROM stored_events WHERE rowid > 3")
+            await asyncio.Event().wait()  # until it is ended
+
+    with pytest.raises(ExceptionGroup) as ended:
+        async with asyncio.timeout(60):
+            await cut()
+    assert ended.group_contains(restored.LogBehind, match="which ends at 3, does not have")
+
+
+async def test_a_process_that_ends_looks_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restored, "LOOK_EVERY_S", 3600)
+    await search(tmp_path / "data", None, "Acme")
+
+    async with opened(tmp_path / "data") as data:
+        mark = await data.keys.recovery.mark()
+        assert mark is not None
+        assert mark.position == await data.log.head()
 
 
 @contextmanager

@@ -261,12 +261,12 @@ async def run_embedded(
             paid_call_register(settings) as calls,
         ):
             clock = clock or SystemClock()
-            await check_restored(data.log, data.keys, clock, data.views)
+            epoch = await check_restored(data.log, data.keys, clock, data.views)
             await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
             check_clock(folder.path, world)
             plugins.misconfiguration.begin(unusable_settings(plugins))
             async with (
-                looking(data.log, data.keys, clock),
+                looking(data.log, data.keys, clock, epoch),
                 run_service(
                     data,
                     build_stages(plugins),

@@ -399,8 +399,9 @@ class TableLog(ABC):
         return rows
 
     async def head(self) -> int:
-        self._recent.moved(await self._last_position())  # so that `tail` goes that far
-        return self._recent.head
+        last = await self._last_position()
+        self._recent.moved(last)  # so that `tail` goes that far
+        return last  # of a log that was replaced, it may be less than what is in memory
 
     async def grown(self, after: int) -> None:
         await self._recent.wait(after)

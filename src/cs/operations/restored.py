@@ -17,18 +17,26 @@ import msgspec
 from cs.domain.brand.events import LookupStarted
 from cs.domain.codec import every_version
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.damage import read_past
-from cs.eventlog.port import NOBODY, EventLog, LogUnavailable, NewerEvent
+from cs.eventlog.mapper import recorded
+from cs.eventlog.port import (
+    EVERYTHING,
+    NOBODY,
+    DamagedEvent,
+    EventLog,
+    LogUnavailable,
+    NewerEvent,
+)
 from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.keystore.recovery import ErasureEntry, LogMark
 from cs.operations.brand_streams import lookups_of
-from cs.projections.runner import is_of_log
 from cs.projections.searches import SEARCHES, result_key
-from cs.projections.views import Checkpoint, Views, named
+from cs.projections.views import UNREADABLE, Views, named
 from cs.runtime.clock import Clock
 
 #: How often each process looks: after a crash the key store is at most so far behind the log.
-LOOK_EVERY_S = 10.0
+LOOK_EVERY_S = 2.0
+#: Time limit of the look of a process that ends.
+LAST_LOOK_S = 5.0
 #: Events read at once, and rows of views.
 PAGE = 5_000
 _ACCEPT = (
@@ -70,14 +78,35 @@ async def neighbours_ahead(
     if views is not None:
         with suppress(LogUnavailable):  # they are rebuilt
             seen.append(Neighbour("views", *await views.checkpoint()))
-    return [each for each in seen if not await _has(log, each)]
+    return [each for each in seen if not await _has(log, keys, each)]
 
 
-async def _has(log: EventLog, seen: Neighbour) -> bool:
+async def _has(log: EventLog, keys: KeyStore, seen: Neighbour) -> bool:
+    if not seen.position:
+        return True
     try:
-        return await is_of_log(log, Checkpoint(seen.position, seen.event))
+        found = await _name_at(log, keys, seen.position)
     except NewerEvent:  # which only a process of that version can name
         return True
+    return found == seen.event or (found is not None and UNREADABLE in {found, seen.event})
+
+
+async def _name_at(log: EventLog, keys: KeyStore, position: int) -> str | None:
+    """Return the name of the event that is stored at *position*; ``None``: there is none.
+
+    It is read from the store, not from what this process has in memory of a log that may have
+    been replaced since.
+
+    Raises:
+        LogUnavailable, NewerEvent: As `EventLog.tail`.
+    """
+    rows = await log.select(EVERYTHING, position - 1, position)
+    try:
+        for each in await recorded(keys, rows, NOBODY) if rows else ():
+            return UNREADABLE if "\ufffd" in each.stream else named(each)
+    except DamagedEvent:
+        return UNREADABLE
+    return UNREADABLE if await log.head() > position else None  # a gap is damage
 
 
 async def look(log: EventLog, keys: KeyStore, clock: Clock, views: Views | None = None) -> int:
@@ -87,42 +116,42 @@ async def look(log: EventLog, keys: KeyStore, clock: Clock, views: Views | None 
         LogBehind: A neighbour saw more of it, or the key store is older than an erasure.
         LogUnavailable, KeysUnavailable: As `neighbours_ahead`.
     """
+    mark = await keys.recovery.mark()
+    now = await newest(log, keys, clock, 1 if mark is None else mark.epoch)
+    # Only then: else a log that is replaced in between would move the mark.
     for each in await neighbours_ahead(log, keys, views):
         raise LogBehind(f"{each.sentence(await log.head())}: a backup was restored; {_ACCEPT}")
-    mark = await keys.recovery.mark()
-    now = await newest(log, clock, 1 if mark is None else mark.epoch)
     if now is not None and (mark is None or now.position > mark.position):
         await keys.recovery.advance(now)
     return 1 if mark is None else mark.epoch
 
 
-async def newest(log: EventLog, clock: Clock, epoch: int) -> LogMark | None:
+async def newest(log: EventLog, keys: KeyStore, clock: Clock, epoch: int) -> LogMark | None:
     """Return the mark of the end of *log*; ``None`` if it is empty, or cannot be named."""
     head = await log.head()
     try:
-        found = await read_past(log, head - 1, 1, wanted=NOBODY) if head else ()
+        name = await _name_at(log, keys, head) if head else None
     except NewerEvent:
         return None
-    for recorded in found[:1]:
-        return LogMark(epoch, recorded.position, named(recorded), clock.now().isoformat())
-    return None
+    return None if name is None else LogMark(epoch, head, name, clock.now().isoformat())
 
 
 async def check_restored(
     log: EventLog, keys: KeyStore, clock: Clock, views: Views | None = None
-) -> None:
-    """Pass if a service may start on *log*.
+) -> int:
+    """Pass if a service may start on *log*; return the epoch.
 
     Raises:
         LogBehind, LogUnavailable, KeysUnavailable: As `look`.
     """
-    await look(log, keys, clock, views)
+    epoch = await look(log, keys, clock, views)
     unknown = await keys.recovery.unknown_erasures()
     if missing := [each for each in unknown if not await _is_done(keys, each)]:
         raise LogBehind(
             f"the key store lacks {len(missing)} erasures that are in {keys.recovery.journal}: "
             f"a backup was restored; {_ACCEPT}"
         )
+    return epoch
 
 
 async def _is_done(keys: KeyStore, entry: ErasureEntry) -> bool:
@@ -141,39 +170,41 @@ async def begin_epoch(log: EventLog, keys: KeyStore, clock: Clock) -> int:
     """
     mark = await keys.recovery.mark()
     epoch = 1 if mark is None else mark.epoch + 1
-    now = await newest(log, clock, epoch)
+    now = await newest(log, keys, clock, epoch)
     empty = LogMark(epoch, 0, "", clock.now().isoformat())
     await keys.recovery.accept(now or empty)
     return epoch
 
 
 @asynccontextmanager
-async def looking(log: EventLog, keys: KeyStore, clock: Clock) -> AsyncIterator[None]:
-    """Look at *log* every `LOOK_EVERY_S` until left.
+async def looking(
+    log: EventLog, keys: KeyStore, clock: Clock, epoch: int
+) -> AsyncIterator[None]:
+    """Look at *log*, which began as *epoch*, every `LOOK_EVERY_S` until left, and then.
 
     Raises:
         LogBehind: It was replaced, or an operator accepted another one meanwhile: what this
             process knows is of another history.
     """
     async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(_look_on(log, keys, clock), name="log-mark")
+        task = tasks.create_task(_look_on(log, keys, clock, epoch), name="log-mark")
         try:
             yield
         finally:
             task.cancel()
+            with suppress(LogBehind, LogUnavailable, KeysUnavailable, TimeoutError):
+                async with asyncio.timeout(LAST_LOOK_S):
+                    await look(log, keys, clock)
 
 
-async def _look_on(log: EventLog, keys: KeyStore, clock: Clock) -> NoReturn:
-    epoch = None
+async def _look_on(log: EventLog, keys: KeyStore, clock: Clock, epoch: int) -> NoReturn:
     while True:
         with suppress(LogUnavailable, KeysUnavailable):
-            now = await look(log, keys, clock)
-            if epoch not in {None, now}:
+            if await look(log, keys, clock) != epoch:
                 raise LogBehind(
                     "a restored log was accepted (`cs restore accept`) while this process ran "
                     "on the one before; start it again"
                 )
-            epoch = now
         await asyncio.sleep(LOOK_EVERY_S)
 
 
