@@ -6,6 +6,7 @@ folder without one is an unfinished backup.
 
 The log and the operator's own directory are copied first and the keys second: a key is
 durable before what needs it, so the copy of the keys holds every key of the other copies.
+How far the log was, which the keys remember, is put back to what it was before the first copy.
 
 When restoring, the files are copied next to their place and read completely there; only then
 they are moved, the log first: whenever this is interrupted, a service finds either nothing, or
@@ -21,7 +22,7 @@ from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -219,13 +220,14 @@ def _refuse_used(folder: Path) -> None:
 
 
 async def _copy(source: DataFolder, at: BackupFolders, *, with_master_key: bool) -> LogCheck:
-    held = _master_keys(source)
+    held, mark = _master_keys(source), _log_mark(source.data_keys)
     log, keys = at.log / source.log.name, at.keys / source.data_keys.name
     _copy_database(source.log, log)
     if (own := source.path / DIRECTORY_FILE).exists():
         _copy_database(own, at.log / DIRECTORY_FILE)
         _settle(at.log / DIRECTORY_FILE)
     _copy_database(source.data_keys, keys)
+    _log_mark(keys, mark)
     if (clock := source.path / CLOCK_FILE).exists():  # a sandbox whose clock was moved
         _copy_file(clock, at.log / CLOCK_FILE)
     checked = await _check(_Copies(log, keys, source.master_key, source.next_master_key))
@@ -240,6 +242,26 @@ async def _copy(source: DataFolder, at: BackupFolders, *, with_master_key: bool)
         with _written(at.keys / MASTER_KEY):
             (at.keys / MASTER_KEY).write_bytes(held[checked.master_keys[0]])
     return checked
+
+
+def _log_mark(keys: Path, instead: Sequence[Any] | None = None) -> Sequence[Any]:
+    """Return what *keys* remember of how far the log was; store *instead* if it is given.
+
+    Raises:
+        BackupError: They cannot be read.
+    """
+    try:
+        with closing(sqlite3.connect(f"{keys.as_uri()}?mode=rw", uri=True)) as db, db:
+            db.execute(f"PRAGMA busy_timeout = {TIMEOUT_S * 1000}")
+            if not db.execute("SELECT 1 FROM pragma_table_info('log_mark')").fetchall():
+                return ()  # keys that no process of this version has opened yet
+            found = db.execute("SELECT * FROM log_mark").fetchall()
+            if instead is not None:
+                db.execute("DELETE FROM log_mark")
+                db.executemany("INSERT INTO log_mark VALUES (?, ?, ?, ?, ?)", instead)
+            return found
+    except sqlite3.Error as error:
+        raise BackupError(f"{keys} cannot be read: {error}") from error
 
 
 def _master_keys(source: DataFolder) -> Mapping[str, bytes]:

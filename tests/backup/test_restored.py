@@ -13,10 +13,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from cli.command import Ran, environment, ran
+from cs import backup
 from cs.assembly.one_process import run_embedded
 from cs.operations import restored
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service
 from harness.outside import BEN
@@ -99,10 +101,10 @@ async def test_an_older_log_is_refused_until_what_it_lacks_was_accepted(tmp_path
 async def test_erasures_after_a_backup_of_log_and_keys_come_from_the_journal(
     tmp_path: Path,
 ) -> None:
-    folder, backup, new = tmp_path / "data", tmp_path / "backup", tmp_path / "new"
+    folder, copy, new = tmp_path / "data", tmp_path / "backup", tmp_path / "new"
     journal = {"CS_ERASURE_JOURNAL": str(tmp_path / "erasures.jsonl")}
     key, first = await search(folder, None, "Acme")
-    assert ran("backup", str(backup), "--with-master-key", f"--data-dir={folder}").code == 0
+    assert ran("backup", str(copy), "--with-master-key", f"--data-dir={folder}").code == 0
     for mailbox in (ADA_MAILBOX, BEN_MAILBOX):
         erased = command(folder, "people", "erase", f"--email={mailbox}", **journal)
         assert erased.rows[0]["known"]
@@ -112,7 +114,7 @@ async def test_erasures_after_a_backup_of_log_and_keys_come_from_the_journal(
     assert written.count("\n") == 3
     assert "ada" not in written.lower()
 
-    assert ran("restore", str(backup), f"--data-dir={new}").code == 0
+    assert ran("restore", str(copy), f"--data-dir={new}").code == 0
     assert names(await read(new, key, first)) == ["Ada Kern", "Ben Ode"], "a log cannot know"
     assert "lacks 3 erasures" in served(new, **journal).error()
     assert command(new, "restore", "accept", **journal).rows[-1]["accepted"]
@@ -223,6 +225,29 @@ async def test_a_process_that_ends_looks_once_more(
         mark = await data.keys.recovery.mark()
         assert mark is not None
         assert mark.position == await data.log.head()
+
+
+async def test_a_look_while_a_backup_is_taken_does_not_make_its_log_an_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, at, new = tmp_path / "data", tmp_path / "backup", tmp_path / "new"
+    key, first = await search(folder, None, "Acme")
+    copy = backup._copy_database
+
+    def looked(source: Path, target: Path) -> None:
+        copy(source, target)
+        if source.name == "log.db":
+            with closing(sqlite3.connect(folder / "keys.db")) as db, db:
+                db.execute("UPDATE log_mark SET position = position + 7, event = 'later'")
+
+    monkeypatch.setattr(backup, "_copy_database", looked)
+    folders = backup.backup_folders(at, None)
+    now = SystemClock().now()
+    await backup.make(DataFolder(folder), folders, now, with_master_key=True)
+
+    assert ran("restore", str(at), f"--data-dir={new}").code == 0
+    assert names(await read(new, key, first)) == ["Ada Kern", "Ben Ode"]
+    assert "a backup was restored" in served(folder).error(), "the original is as it was"
 
 
 @contextmanager

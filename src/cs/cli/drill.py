@@ -22,7 +22,7 @@ from cs.backup import BackupError, backup_folders, make, restore
 from cs.cli.log import LogVerification, verified
 from cs.domain.codec import every_version
 from cs.domain.key import SearchSettled
-from cs.operations.restored import begin_epoch
+from cs.operations.restored import begin_epoch, check_restored
 from cs.projections.search_record import search_body
 from cs.runtime.clock import SystemClock
 from cs.runtime.private_files import temporary_folder
@@ -80,7 +80,9 @@ async def drill(settings: Settings, within: Path | None) -> DrillReport:
         copied = _folder if settings.postgres is None else _databases
         async with copied(settings, work, lap) as (there, backup_s, restore_s):
             async with open_command_context(there) as data:
-                await begin_epoch(data.log, data.keys, data.clock)
+                if settings.postgres is not None:  # as after any restore: the keys are newer
+                    await begin_epoch(data.log, data.keys, data.clock)
+                await check_restored(data.log, data.keys, data.clock)
                 lap()
                 *broken, counts = [each async for each in verified(data)]
                 assert isinstance(counts, LogVerification), "it comes last"
