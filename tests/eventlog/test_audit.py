@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
-from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
+from cs.domain.key import KeyIssued, KeyLimited, SearchAdmitted, SearchSettled
 from cs.eventlog.port import RecordedEvent
 from harness.places import VIOLATIONS, audited
 
@@ -99,6 +99,15 @@ def test_a_log_in_which_a_search_still_runs_passes() -> None:
     log = log_of(issued(), admitted("s1"), started())
 
     assert audited(log) == set()
+
+
+@pytest.mark.parametrize(("per_minute", "per_day", "found"), [(1, 9, "minute"), (6, 1, "day")])
+def test_a_key_is_held_to_limits_of_its_own(per_minute: int, per_day: int, found: str) -> None:
+    limited = KeyLimited(per_minute=per_minute, per_day=per_day, at=T0)
+    entries: list[Entry] = [issued(), ("key-a", limited), started(), finished()]
+    two = [e for n in range(2) for e in (admitted(f"s{n}", 4 + n), settled(f"s{n}", 4 + n))]
+
+    assert audited(log_of(*entries, *two)) == {found}
 
 
 def with_event(number: int, change: Callable[[AnyEvent], AnyEvent]) -> Log:

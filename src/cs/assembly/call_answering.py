@@ -105,6 +105,8 @@ def log_actions(page: Sequence[RecordedEvent]) -> None:
             "key": rest if category == "key" else None,
             "brand": act.of if category == "brand" else None,
             "units": act.units,
+            "per_minute": act.per_minute,
+            "per_day": act.per_day,
             "by": act.by,
         }
         log.info(

@@ -100,18 +100,21 @@ async def limit(
     key_id: KeyId,
     /,
     *,
-    per_minute: PerMinute = PER_MINUTE,
-    per_day: PerDay = PER_DAY,
+    per_minute: PerMinute | None = None,
+    per_day: PerDay | None = None,
 ) -> Output:
     """Let a key make fewer searches a minute or a day than others; it counts at once.
 
-    An option that is not given has its default again, which no key may go beyond.
+    A limit that is not named stays as it is.
 
     Example: `cs keys limit key_ma7677g7zxmrnqf8 --per-minute 2 --per-day 20`
     """
-    changed = await (await at.data()).operator.limit_key(key_id, per_minute, per_day)
-    row = {"id": key_id, "per_minute": per_minute, "per_day": per_day, "changed": changed}
-    return Output([row], [f"{key_id} may make {per_minute} searches a minute, {per_day} a day"])
+    if per_minute is None and per_day is None:
+        stop("name --per-minute, --per-day or both", 2)
+    key = await (await at.data()).operator.limit_key(key_id, per_minute, per_day)
+    row = {"id": key_id, "per_minute": key.per_minute, "per_day": key.per_day}
+    words = f"{key_id} may make {key.per_minute} searches a minute, {key.per_day} a day"
+    return Output([row], [words])
 
 
 @keys.command

@@ -221,7 +221,7 @@ def _check_capacity(situation: Situation, at: datetime) -> None:
     if situation.lookups_full:
         raise Refusal(
             "at_capacity",
-            "as many new searches are running as the service may run at once; try again after "
+            "as many new searches are running as the service can do in time; try again after "
             "the time in Retry-After, some seconds; recently searched brands still answer",
             retry_after=LOOKUPS_RETRY_AFTER,
         )

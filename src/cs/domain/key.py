@@ -160,10 +160,10 @@ class GrantQuota(Command, frozen=True, kw_only=True):
 
 
 class LimitKey(Command, frozen=True, kw_only=True):
-    """Let the key make fewer searches than others, or as many again."""
+    """Let the key make fewer searches than others, or as many again; ``None``: as before."""
 
-    per_minute: int = PER_MINUTE
-    per_day: int = PER_DAY
+    per_minute: int | None = None
+    per_day: int | None = None
     by: str | None = None
 
 
@@ -304,14 +304,17 @@ def _limited(command: IssueKey | LimitKey, state: Key, at: datetime) -> tuple[Ke
     Raises:
         Refusal: ``limit-invalid``: they are beyond those of every key (contract L1).
     """
-    limits = command.per_minute, command.per_day
-    if not (1 <= command.per_minute <= PER_MINUTE and 1 <= command.per_day <= PER_DAY):
+    before = state.per_minute, state.per_day
+    per_minute = before[0] if command.per_minute is None else command.per_minute
+    per_day = before[1] if command.per_day is None else command.per_day
+    if not (1 <= per_minute <= PER_MINUTE and 1 <= per_day <= PER_DAY):
         raise Refusal(
             "limit-invalid",
             f"a key may make 1 to {PER_MINUTE} searches a minute and 1 to {PER_DAY} a day",
         )
-    same = limits == (state.per_minute, state.per_day)
-    return () if same else (converted(command, KeyLimited, at=at),)
+    if (per_minute, per_day) == before:
+        return ()
+    return (converted(command, KeyLimited, per_minute=per_minute, per_day=per_day, at=at),)
 
 
 def settled(

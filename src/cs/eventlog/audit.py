@@ -17,6 +17,7 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.key import (
     KeyIssued,
+    KeyLimited,
     QuotaGranted,
     SearchAdmitted,
     SearchRepeated,
@@ -36,8 +37,8 @@ Kind = Literal[
     "charge",  # charged without an outcome done, or done without a charge
     "outcome",  # not how its lookup ended, or its lookup had not ended
     "quota",  # more used and reserved than granted
-    "minute",  # more than 6 within a minute
-    "day",  # more than 60 within 24 hours
+    "minute",  # more than 6, or the key's own limit, within a minute
+    "day",  # more than 60, or the key's own limit, within 24 hours
     "in-flight",  # more than 2 at once
     "lookup-twice",  # two live lookups of one brand at once
     "finished-twice",  # a lookup that ended again, or never started
@@ -46,11 +47,8 @@ Kind = Literal[
     "unsettled",  # a search whose lookup ended waits still (only in a log at rest)
 ]
 
-#: Contract text 8, written again on purpose: the checker shares no rule with the domain.
-_WINDOWS: tuple[tuple[Kind, int, timedelta], ...] = (
-    ("minute", 6, timedelta(seconds=60)),
-    ("day", 60, timedelta(hours=24)),
-)
+# Contract text 8, written again on purpose: the checker shares no rule with the domain.
+_MINUTE, _DAY = timedelta(seconds=60), timedelta(hours=24)
 _IN_FLIGHT = 2
 
 
@@ -72,6 +70,8 @@ class Violation(msgspec.Struct, frozen=True):
 @dataclass
 class _Key:
     quota: int = 0
+    per_minute: int = 6
+    per_day: int = 60
     used: int = 0
     live: dict[str, str] = field(default_factory=dict)  # unsettled search -> lookup
     counted: deque[datetime] = field(default_factory=lambda: deque(maxlen=61))
@@ -115,6 +115,9 @@ class Audit:
                 self._keys[recorded.stream] = _Key(quota)
             case QuotaGranted(units=units):
                 self._key(recorded.stream).quota += units
+            case KeyLimited(per_minute=per_minute, per_day=per_day):
+                key = self._key(recorded.stream)
+                key.per_minute, key.per_day = per_minute, per_day
             case SearchAdmitted() | SearchRepeated() | SearchSettled():
                 if recorded.stream not in self._keys:
                     yield broken("key", "this key was never issued")
@@ -195,7 +198,11 @@ class Audit:
         while key.counted and key.counted[-1] > at:
             key.counted.pop()  # stored by a clock that was wrong: it counts no more
         key.counted.append(at)
-        for kind, limit, span in _WINDOWS:
+        windows: tuple[tuple[Kind, int, timedelta], ...] = (
+            ("minute", key.per_minute, _MINUTE),
+            ("day", key.per_day, _DAY),
+        )
+        for kind, limit, span in windows:
             inside = sum(when > at - span for when in key.counted)
             if inside > limit:
                 yield kind, f"{inside} within {span}"

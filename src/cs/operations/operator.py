@@ -93,14 +93,18 @@ class Operator:
         await self._change_key(new.id, issue, "keys create")
         return new
 
-    async def limit_key(self, key_id: str, per_minute: int, per_day: int) -> bool:
-        """Let the key make so many searches a minute and a day; return whether it is new.
+    async def limit_key(self, key_id: str, per_minute: int | None, per_day: int | None) -> Key:
+        """Let the key make so many searches a minute and a day; return the key after it.
+
+        ``None`` leaves a limit as it is.
 
         Raises:
             Refusal: ``key-missing``, ``limit-invalid``.
         """
         limit = LimitKey(per_minute=per_minute, per_day=per_day, **self._act())
-        return bool(await self._change_key(key_id, limit, "keys limit"))
+        await self._change_key(key_id, limit, "keys limit")
+        state: Key = (await self._streams.key(key_id)).state
+        return state
 
     async def rotate_key(self, key_id: str, overlap: timedelta = timedelta()) -> NewSecret:
         """Give the key a new secret; quota and history stay.

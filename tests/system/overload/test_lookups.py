@@ -68,6 +68,7 @@ def test_work_that_is_not_taken_up_in_time_lets_no_more_start_until_it_is(
 
     def see(name: str, count: int) -> None:
         event = golden_event(name)
+        assert type(event) in RunningLookups.READS, "it is given no other"
         lookups.on_events(
             [
                 RecordedEvent(n, "brand-a", n, replace(event, lookup=f"brand-a.{n}"))
