@@ -277,44 +277,70 @@ _POST = f'method="POST",route="/v1/contacts",held="no",{_API}'
 OBJECTIVES = {
     f'cs_call_seconds_count{{status="200",{_POST}}}': "0+100",
     f'cs_call_seconds_count{{status="500",{_POST}}}': "0+0",
+    f'cs_call_seconds_count{{status="503",{_POST}}}': "0+0",
+    f'cs_call_errors_total{{code="api_disabled",{_API}}}': "_",
+    f'cs_call_errors_total{{code="at_capacity",{_API}}}': "_",
     f'cs_call_seconds_bucket{{le="1.0",status="200",{_POST}}}': "0+100",
     f'cs_lookup_seconds_count{{outcome="done",{_PROJECT}}}': "0+20",
     f'cs_lookup_seconds_bucket{{le="90.0",outcome="done",{_PROJECT}}}': "0+20",
     f'cs_follower_lag_seconds{{follower="views",{_API}}}': "0",
 }
-#: What an objective's series show while it is missed: fast enough for every alert.
-MISSES = {
-    "availability": {'status="500"': "0+5"},
-    "first-answer": {'le="1.0"': "0+60"},
-    "search-time": {'le="90.0"': "0+4"},
-    "freshness": {"cs_follower_lag_seconds": "20"},
+#: What an objective's series show, and how many alerts fire for which objective: `CallsFail`
+#: for that of calls, and the three of all objectives.
+_REFUSED = {'status="503"': "0+9", "api_disabled": "0+4", "at_capacity": "0+5"}
+MISSES: dict[str, tuple[Mapping[str, str], Mapping[str, int]]] = {
+    "nothing is missed": ({}, {}),
+    "calls fail": ({'status="500"': "0+5"}, {"availability": 4}),
+    "first answers are slow": ({'le="1.0"': "0+60"}, {"first-answer": 3}),
+    "lookups are slow": ({'le="90.0"': "0+4"}, {"search-time": 3}),
+    "the views are behind": ({"cs_follower_lag_seconds": "20"}, {"freshness": 3}),
+    "71 of 100 lookups are slow: 14.2 times the budget": (
+        {'le="90.0"': "0+5.8"},
+        {"search-time": 2},
+    ),
+    "29 of 100 are: 5.8 times": ({'le="90.0"': "0+14.2"}, {"search-time": 1}),
+    "4.8 of 100 are: 0.96 times": ({'le="90.0"': "0+19.04"}, {}),
+    "seven lookups an hour, all slow": (
+        {"cs_lookup_seconds_count": "0+0.03", 'le="90.0"': "0+0"},
+        {},
+    ),
+    "calls are refused by a pause and by limits": (_REFUSED, {}),
+    "calls fail in a pause": ({**_REFUSED, 'status="500"': "0+5"}, {"availability": 4}),
 }
 
 
-@pytest.mark.parametrize("missed", [None, *MISSES])
+@pytest.mark.parametrize("missed", MISSES)
 def test_an_objective_that_is_missed_is_seen_by_the_alerts_of_all_windows(
-    tmp_path: Path, missed: str | None
+    tmp_path: Path, missed: str
 ) -> None:
-    changed = MISSES[missed] if missed else {}
+    changed, fires = MISSES[missed]
     series = {}
     for name, value in OBJECTIVES.items():
         new = [shown for part, shown in changed.items() if part in name]
-        series[name] = f"{_values(value, BEFORE)} {_values(new[0] if new else value, DURING)}"
-    # Each of the three alerts, of this objective alone.
-    fires = {missed: 3} if missed else {}
-    test = _test_of(series, fires, named="Slo.+", by="slo")
-    check_by_promtool(tmp_path, [test], RULES, EXPECTED)
+        series[name] = _values(new[0] if new else value, BEFORE + DURING)
+    test = _test_of(series, fires, named="Slo.+|CallsFail", by="slo")
+    check_by_promtool(tmp_path, [test], RULES, EXPECTED, every="1m")
 
 
-@pytest.mark.parametrize(("later", "alerts"), [(12, 0), (3, 1)])
+@pytest.mark.parametrize(
+    ("confirmed", "refused", "alerts"),
+    [
+        ("0+12", "0+20", 0),
+        ("0+3", "0+20", 1),
+        pytest.param("_", "0+20", 1, id="it confirms nothing after a restart"),
+        pytest.param("0+0.1", "0+0.9", 0, id="it is asked 48 times a day"),
+    ],
+)
 def test_a_verifier_that_confirms_less_than_it_did_is_seen(
-    tmp_path: Path, later: int, alerts: int
+    tmp_path: Path, confirmed: str, refused: str, alerts: int
 ) -> None:
     days, of = 24 * 60 // 30, 'verifier="smtp",instance="verification:8081"'
     asked = f'cs_verifier_seconds_count{{verdict="deliverable",answered="yes",{of}}}'
     series = {
-        asked: f"0+20x{7 * days} 0+{later}x{2 * days}",
-        asked.replace("deliverable", "undeliverable"): f"0+20x{9 * days}",
+        asked: f"0+20x{7 * days} {_values(confirmed, 2 * days)}",
+        asked.replace("deliverable", "undeliverable"): (
+            f"0+20x{7 * days} {_values(refused, 2 * days)}"
+        ),
     }
     fires = {"VerifiedShareFalls": alerts} if alerts else {}
     test = _test_of(series, fires, "9d", "Verified.+") | {"interval": "30m"}
