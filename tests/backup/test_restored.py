@@ -168,6 +168,23 @@ async def test_damage_does_not_keep_a_restored_log_from_being_accepted(tmp_path:
     assert accepted.rows[-1]["epoch"] == 2
 
 
+async def test_a_new_journal_is_completed_and_one_that_is_away_refuses_no_service(
+    tmp_path: Path,
+) -> None:
+    folder, file = tmp_path / "data", tmp_path / "erasures.jsonl"
+    await search(folder, None, "Acme")
+    assert command(folder, "people", "erase", f"--email={ADA_MAILBOX}").code == 0
+
+    for _ in range(2):
+        async with serving(folder, file):
+            pass
+    assert file.read_bytes().count(b"\n") == 1
+    async with serving(folder, tmp_path):  # a folder cannot be read as a file
+        pass
+    away = {"CS_ERASURE_JOURNAL": str(tmp_path / "away" / "erasures.jsonl")}
+    assert "erasures will fail" in str(ran("config", "check", "--json", **away).rows)
+
+
 async def test_an_erasure_that_cannot_be_journalled_is_not_begun(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     key, first = await search(folder, None, "Acme")

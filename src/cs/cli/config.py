@@ -1,7 +1,9 @@
 """``cs config``: the settings in force."""
 
+import os
 from collections.abc import AsyncIterator
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -67,7 +69,11 @@ async def check(at: Invocation) -> Output:
         "people_sources": [source.name for source in tools.people_sources],
         "verifiers": [verifier.name for verifier in tools.verifiers],
         "stages": [stage.name for stage in tools.stages],
-        "advice": [*advice(tools), *shared_advice(chosen)],
+        "advice": [
+            *advice(tools),
+            *shared_advice(chosen),
+            *_journal_advice(chosen.erasure_journal),
+        ],
     }
     return Output([used], ["the settings are good; in use:", *facts(used)])
 
@@ -81,6 +87,13 @@ def advice(tools: StagePlugins) -> list[str]:
             "brand_sources: website alone finds no brand that is named without a domain"
         )
     return found
+
+
+def _journal_advice(file: Path | None) -> list[str]:
+    place = file.parent if file is not None and not os.access(file, os.F_OK) else file
+    if place is None or os.access(place, os.R_OK | os.W_OK):
+        return []
+    return [f"erasure_journal: this account cannot read and write {file}: erasures will fail"]
 
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "bold red", "not tried": "cyan"}

@@ -7,19 +7,27 @@ Erasures may also be written to a file elsewhere (setting ``erasure_journal``), 
 that log and keys are both restored: one JSON object a line, only ever appended to.
 """
 
+import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
+from structlog import get_logger
 
 from cs.keystore.port import KeysUnavailable
 from cs.runtime.sql import Database
 
+log = get_logger()
+
 #: Names of data keys that are read at once.
 PAGE = 10_000
+#: Time limit of one use of the file of erasures, which may be on another machine.
+JOURNAL_S = 10.0
+T = TypeVar("T")
 
 
 class JournalUnavailable(KeysUnavailable):
@@ -97,8 +105,7 @@ class RecoveryRecord:
         """
         new = list(entries)
         await self.keep(new)
-        if self.journal is not None:
-            _append(self.journal, b"".join(msgspec.json.encode(each) + b"\n" for each in new))
+        await self._append(new)
 
     async def keep(self, entries: Iterable[ErasureEntry]) -> None:
         """Store *entries*, which are in the file already, or came from one."""
@@ -115,7 +122,31 @@ class RecoveryRecord:
         if self.journal is None:
             return ()
         known = set(await self.erasures())
-        return [each for each in read_journal(self.journal) if each not in known]
+        written = await _in_time(read_journal, self.journal)
+        return [each for each in written if each not in known]
+
+    async def compare_journal(self) -> Sequence[ErasureEntry]:
+        """Append the entries that the file lacks; return those that the key store lacks.
+
+        A file that is away is logged, and is no error; a damaged one is.
+        """
+        if self.journal is None:
+            return ()
+        unknown: Sequence[ErasureEntry] = ()
+        try:
+            unknown = await self.unknown_erasures()
+            written = set(await _in_time(read_journal, self.journal))
+            await self._append([each for each in await self.erasures() if each not in written])
+        except JournalUnavailable as error:
+            if isinstance(error.__cause__, (msgspec.MsgspecError, UnicodeDecodeError)):
+                raise
+            log.error("erasure_journal_unavailable", why=str(error))  # noqa: TRY400
+        return unknown
+
+    async def _append(self, entries: Sequence[ErasureEntry]) -> None:
+        if self.journal is not None and entries:
+            lines = b"".join(msgspec.json.encode(each) + b"\n" for each in entries)
+            await _in_time(_append, self.journal, lines)
 
     # Data keys.
 
@@ -125,6 +156,21 @@ class RecoveryRecord:
         while page := [name for (name,) in await self._database.fetch(_NAMES, after, PAGE)]:
             yield page
             after = page[-1]
+
+
+async def _in_time(act: Callable[..., T], file: Path, *arguments: object) -> T:
+    """Run *act* on *file* in a thread.
+
+    Raises:
+        JournalUnavailable: It takes longer than `JOURNAL_S`, or as *act*.
+    """
+    try:
+        async with asyncio.timeout(JOURNAL_S):
+            return await asyncio.to_thread(act, file, *arguments)
+    except TimeoutError as error:
+        raise JournalUnavailable(
+            f"erasure_journal: {file} did not answer within {JOURNAL_S:g} s"
+        ) from error
 
 
 def read_journal(file: Path) -> Sequence[ErasureEntry]:

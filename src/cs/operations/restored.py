@@ -145,7 +145,7 @@ async def check_restored(
         LogBehind, LogUnavailable, KeysUnavailable: As `look`.
     """
     epoch = await look(log, keys, clock, views)
-    unknown = await keys.recovery.unknown_erasures()
+    unknown = await keys.recovery.compare_journal()
     if missing := [each for each in unknown if not await _is_done(keys, each)]:
         raise LogBehind(
             f"the key store lacks {len(missing)} erasures that are in {keys.recovery.journal}: "
