@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from cs.assembly.folder_keys import folder_of
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.backup import BackupError, backup_folders, make, restore
 from cs.cli.log import LogVerification, verified
+from cs.cli.output import warn
 from cs.domain.codec import every_version
 from cs.domain.key import SearchSettled
 from cs.operations.restored import begin_epoch, check_restored
@@ -136,9 +137,13 @@ async def _folder(
     source, at = folder_of(settings, make=False), backup_folders(work / "backup", None)
     await make(source, at, SystemClock().now(), with_master_key=False)
     backup_s = lap()
-    own = source.own_master_key
-    there = replace(settings, data_dir=work / "restored", erasure_journal=None)
-    await restore(at, folder_of(there), source.master_key if own else None)
+    there = replace(
+        settings,
+        data_dir=work / "restored",
+        master_key_file=source.master_key,
+        erasure_journal=None,
+    )
+    await restore(at, folder_of(there))
     yield there, backup_s, lap()
 
 
@@ -151,6 +156,9 @@ async def _databases(
         name: checked_address(settings, name, insecure=settings.insecure_postgres)
         for name in _DATABASES
     }
+    for name, dsn in dsns.items():
+        if "dbname" in parse_qs(urlsplit(dsn).query):  # it would be restored over
+            raise BackupError(f"{name}: name the database in the path, not with ?dbname=")
     for name, dsn in dsns.items():
         await _tool(dsn, "pg_dump", "--format=custom", f"--file={work / name}", "--dbname")
     backup_s, copy = lap(), f"cs_drill_{secrets.token_hex(4)}"
@@ -165,7 +173,10 @@ async def _databases(
     finally:
         for name, dsn in dsns.items():
             options = ("--force", "--if-exists", copies[name])
-            await _tool(dsn, "dropdb", *options, "--maintenance-db")
+            try:
+                await _tool(dsn, "dropdb", *options, "--maintenance-db")
+            except BackupError as error:  # the other one still has to go
+                warn(f"drop the database {copies[name]}, which holds a copy: {error}")
 
 
 def _address(dsn: str, database: str) -> str:
