@@ -10,7 +10,10 @@ import duckdb
 import pytest
 
 from cli.command import Ran, ran
+from cs.history.archive import archive
+from cs.history.part_folder import ExportFailed
 from harness.in_process import on_folder
+from harness.stores import opened
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +41,7 @@ async def test_events_below_a_position_are_copied_as_they_are_stored(tmp_path: P
     manifest = json.loads((cold / "manifest.json").read_text())
     assert done.rows == [manifest]
     assert (manifest["after"], manifest["upto"]) == (2, 10)
+    assert (manifest["epoch"], manifest["world"]) == (1, "sandbox")
     ((name, digest),) = manifest["files"].items()
     assert sha256((cold / name).read_bytes()).hexdigest() == digest
     copied = duckdb.sql(
@@ -50,6 +54,21 @@ async def test_events_below_a_position_are_copied_as_they_are_stored(tmp_path: P
         ).fetchall()
     assert copied == stored
     assert "Ada Kern" not in repr(copied)
+
+
+async def test_an_event_that_differs_from_its_copy_fails_the_archive(tmp_path: Path) -> None:
+    folder, out = await filled(tmp_path / "data"), tmp_path / "cold"
+
+    def altered(position: int, upto: int) -> None:
+        """Alter an event when all are copied, before they are compared."""
+        assert position == upto
+        with closing(sqlite3.connect(folder / "log.db")) as db, db:
+            db.execute("UPDATE stored_events SET state = X'7B7D' WHERE rowid = 5")
+
+    async with opened(folder) as data:
+        with pytest.raises(ExportFailed, match="is not what the log holds"):
+            await archive(data.log, data.keys, 0, 10, out, progress=altered)
+    assert list_of(tmp_path) == ["data"]
 
 
 async def test_nothing_is_left_of_an_archive_that_is_not_whole(tmp_path: Path) -> None:

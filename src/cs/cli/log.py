@@ -183,7 +183,7 @@ async def copy_old_events(
     if after >= upto:
         stop(f"there is no event after {after} and before {before}", 2)
     with reading("events") as show:
-        done = await archive(data.log, after, upto, directory, show)
+        done = await archive(data.log, data.keys, after, upto, directory, progress=show)
     return Output([done], [f"{upto - after} events in {directory}, compared with the log"])
 
 

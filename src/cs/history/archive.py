@@ -3,6 +3,7 @@
 Nobody can be read in an archive without the key store: who is erased there is erased here.
 """
 
+import os
 from collections.abc import Sequence
 from hashlib import file_digest
 from pathlib import Path
@@ -10,9 +11,11 @@ from pathlib import Path
 import msgspec
 
 from cs.eventlog.port import EventLog, SealedEvent
+from cs.eventlog.streams import Streams
 from cs.history.export import connect, copy_lines, quoted
 from cs.history.history import Progress
 from cs.history.part_folder import ExportFailed, part_of
+from cs.keystore.port import KeyStore
 
 MANIFEST = "manifest.json"
 #: Events of one file, some 300 MB of JSON.
@@ -28,23 +31,27 @@ class Archive(msgspec.Struct, frozen=True):
     Attributes:
         after, upto: The positions of its events: after the one, up to the other.
         files: SHA-256 of each, in hex.
+        epoch: Of the log (`cs.keystore.recovery`): another one may hold other events there.
+        world: Of the log; ``None``: no service has run on it yet.
     """
 
     after: int
     upto: int
     files: dict[str, str]
+    epoch: int
+    world: str | None
     format: int = 1
 
 
 async def archive(
-    log: EventLog, after: int, upto: int, out: Path, progress: Progress
+    log: EventLog, keys: KeyStore, after: int, upto: int, out: Path, *, progress: Progress
 ) -> Archive:
     """Copy the events after *after* up to *upto* into the new folder *out*; check the copy.
 
     Raises:
         OtherExport: There is something at *out*.
         ExportFailed: It cannot be written, or is not what the log holds.
-        LogUnavailable: The log cannot be read now.
+        LogUnavailable, KeysUnavailable: The log or the key store cannot be read now.
     """
     files = {}
     with part_of(out) as folder:
@@ -63,9 +70,23 @@ async def archive(
             await _compare(log, file, first, last, folder)
             with file.open("rb") as written:
                 files[file.name] = file_digest(written, "sha256").hexdigest()
-        done = Archive(after, upto, files)
+        mark = await keys.recovery.mark()
+        world = (await Streams(log).service()).state.world
+        done = Archive(after, upto, files, 1 if mark is None else mark.epoch, world)
         (made / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(done), indent=2))
+        for each in (*made.iterdir(), made):
+            _sync(each)
+    _sync(out.parent)
     return done
+
+
+def _sync(path: Path) -> None:
+    """Make the file *path*, or the names in the folder *path*, durable."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 async def _page(log: EventLog, after: int, upto: int) -> Sequence[SealedEvent]:
