@@ -172,7 +172,13 @@ async def test_files_that_hang_keep_one_thread_and_those_that_are_gone_are_not_s
     shown += [await page(ready) for _ in range(3)]
     go_on.set()
 
-    assert [each("cs_not_measured") for each in shown] == [0, 0, 1, 1, 1]
+    # Of a busy machine other parts may be late, too.
+    late = [
+        {s.labels["part"] for s in each.samples if s.name == "cs_not_measured" and s.value}
+        for each in shown
+    ]
+    assert late[:2] == [set(), set()]
+    assert all("files" in each for each in late[2:])
     assert len(begun) == 1
     sizes = [
         {s.labels["database"] for s in each.samples if "base_size" in s.name} for each in shown
