@@ -10,8 +10,6 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from cryptography import x509
-
 from cs.metrics.metrics import Metrics
 from cs.runtime.data_folder import LAST_BACKUP, DataFolder
 from cs.settings import Settings
@@ -58,6 +56,8 @@ def _show_certificates(
         path: Path | None = getattr(settings, name)
         if path is None:
             continue
+        from cryptography import x509  # noqa: PLC0415  a service without Kafka loads none
+
         try:
             found = x509.load_pem_x509_certificates(path.read_bytes())
         except (OSError, ValueError, x509.InvalidVersion):
