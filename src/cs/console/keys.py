@@ -164,9 +164,7 @@ def _figures(key: Key, days: Mapping[datetime, tuple[int, int]], now: datetime) 
                 "runs out in": lasts if remaining > 0 else "it has run out",
                 "this minute": _window(minute_window(key, now)),
                 "this day": _window(day_window(key, now)),
-                "old secret works until": key.old_until
-                if (key.old_until or now) > now
-                else None,
+                "old secret ends": key.old_until,
             }
         ),
     )
