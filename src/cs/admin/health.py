@@ -27,6 +27,7 @@ from cs.pipeline.misconfiguration import Misconfiguration
 from cs.postgres.errors import DatabaseUnavailable
 from cs.projections.following import Follower
 from cs.runtime.clock import Clock
+from cs.runtime.coordination import retrieve_exception
 from cs.runtime.log_throttle import LogThrottle
 
 if TYPE_CHECKING:  # each role starts with no more than it needs
@@ -171,6 +172,7 @@ class Readiness:
     ) -> None:
         """Await *measure* until the time *until* of the loop, and note *part* if it fails."""
         measuring = asyncio.ensure_future(measure())
+        measuring.add_done_callback(retrieve_exception)  # it may fail after all have gone on
         try:
             async with asyncio.timeout_at(until):
                 await asyncio.shield(measuring)  # a connection takes 5 s to give a query up
