@@ -78,7 +78,7 @@ class Keys:
         self._looked_up = _batched(look_up)
         self._key_of = LruDict[str, str](max_keys, self._evicted)
         self._secret_of: dict[str, str] = {}  # the newest by the events that came here
-        self._others_of: dict[str, tuple[str, ...]] = {}  # that `_key_of` has besides
+        self._others_of: dict[str, tuple[str, ...]] = {}  # the others in `_key_of`
         self._shut = LruDict[str, None](max_keys)
         self._position = 0
 

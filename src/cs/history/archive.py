@@ -1,6 +1,6 @@
 """Archives: events of the log as Parquet files, sealed as they are stored, for cold storage.
 
-Nobody can be read in an archive without the key store: who is erased there is erased here.
+No person in an archive can be read without the key store: one erased there is erased here.
 """
 
 import os

@@ -132,16 +132,15 @@ class RecoveryRecord:
         """
         if self.journal is None:
             return ()
-        unknown: Sequence[ErasureEntry] = ()
+        known, written = await self.erasures(), set[ErasureEntry]()
         try:
-            unknown = await self.unknown_erasures()
-            written = set(await _in_time(read_journal, self.journal))
-            await self._append([each for each in await self.erasures() if each not in written])
+            written.update(await _in_time(read_journal, self.journal))
+            await self._append([each for each in known if each not in written])
         except JournalUnavailable as error:
             if isinstance(error.__cause__, (msgspec.MsgspecError, UnicodeDecodeError)):
                 raise
             log.error("erasure_journal_unavailable", why=str(error))  # noqa: TRY400
-        return unknown
+        return sorted(written.difference(known), key=lambda each: each.at)
 
     async def _append(self, entries: Sequence[ErasureEntry]) -> None:
         if self.journal is not None and entries:

@@ -10,8 +10,8 @@ charged.  A worker that dies in between leaves the reserve as spent: the caps er
 of not asking, as paid calls do (docs/decisions/0012-a-paid-call-is-made-once.md).  A database
 that is away allows no request.
 
-Beside the caps of each service there may be one of all services together.  It is checked in
-the same transaction, under a lock that every reservation that costs money then takes.
+All services together may have caps too.  They are checked in the same transaction, under a
+lock that every reservation that costs money then takes.
 """
 
 from collections.abc import Mapping, Sequence

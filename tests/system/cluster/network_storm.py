@@ -12,9 +12,6 @@ both.  The second host's clock is five minutes ahead, and after half of the cuts
 import argparse
 import asyncio
 import random
-import signal
-import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice, product
@@ -22,11 +19,10 @@ from pathlib import Path
 
 import msgspec
 
-from cs.cli.output import console, errors
 from harness.api_keys import operating
 from harness.service_process import ServiceProcess
 from system.cluster.cluster import KINDS, Cluster, running_cluster
-from system.cluster.storm import Crowd, Nodes, another, ask_during, progress
+from system.cluster.storm import Crowd, Nodes, another, ask_during, progress, run_and_exit
 from system.cluster.storm_checks import bugs, lookups_by_question, stored
 from system.cluster.storm_paid import Provider, provider
 from system.cluster.storm_roles import Keeper
@@ -185,11 +181,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     plan = Plan(seed=chosen.seed, cuts=chosen.cuts)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
-    with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
-        report = storm(plan, Path(folder), errors.print)
-    console.print(str(report), markup=False)
-    sys.exit(1 if report.faults else 0)
+    run_and_exit(lambda folder, tell: storm(plan, folder, tell))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -257,6 +257,15 @@ def some_points(seed: int, most: int) -> Sequence[str]:
     return random.Random(seed).sample(POINTS, min(most, len(POINTS)))
 
 
+def run_and_exit(run: Callable[[Path, Tell], Report]) -> NoReturn:
+    """Run a storm as a command: print its report, and exit with 1 if a promise was broken."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
+    with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
+        report = run(Path(folder), errors.print)
+    console.print(str(report), markup=False)
+    sys.exit(1 if report.faults else 0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Kill the parts of a cluster at random.")
     parser.add_argument("--kills", type=int, default=200)
@@ -279,11 +288,7 @@ def main() -> None:
         most_s=chosen.most_s,
         logs=chosen.logs,
     )
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
-    with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
-        report = storm(plan, Path(folder), errors.print)
-    console.print(str(report), markup=False)
-    sys.exit(1 if report.faults else 0)
+    run_and_exit(lambda folder, tell: storm(plan, folder, tell))
 
 
 if __name__ == "__main__":

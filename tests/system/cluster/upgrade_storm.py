@@ -9,21 +9,17 @@ docs/deploy.md, "Upgrades", and all that clients were answered is compared with 
 import argparse
 import asyncio
 import random
-import signal
-import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from cs.cli.output import console, errors
 from cs.operations.operator import NewSecret
 from harness.api_keys import operating
 from harness.service_process import ServiceProcess
 from system.cluster.cluster import KINDS, Cluster, running_cluster
-from system.cluster.storm import Crowd, Nodes, another, ask_during
+from system.cluster.storm import Crowd, Nodes, another, ask_during, run_and_exit
 from system.cluster.storm_checks import bugs, lookups_by_question, stored
 from system.cluster.storm_paid import Provider, provider
 from system.faults.caller import Caller, Notebook, final, http_client
@@ -157,11 +153,7 @@ def main() -> None:
     plan = Plan(old=chosen.old.resolve(), seed=chosen.seed)
     if not (plan.old / "src/cs").is_dir():
         parser.error(f"{plan.old} is no checkout of this service")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
-    with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
-        report = storm(plan, Path(folder), errors.print)
-    console.print(str(report), markup=False)
-    sys.exit(1 if report.faults else 0)
+    run_and_exit(lambda folder, tell: storm(plan, folder, tell))
 
 
 if __name__ == "__main__":
