@@ -1,6 +1,7 @@
 """Connections to PostgreSQL: when it is away, and which servers get password and data."""
 
 import asyncio
+import gc
 import re
 import shutil
 import socket
@@ -13,11 +14,12 @@ import asyncpg
 import pytest
 
 from cs.eventlog.port import LogUnavailable
+from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, connected
 from cs.sandbox.certificates import Authority
 from harness.memory_keys import MemoryKeyStore
 from harness.places import log_in, open_database
 from harness.servers.own_folder import own_folder
-from harness.servers.postgres import account, running_postgres
+from harness.servers.postgres import Postgres, account, running_postgres
 from harness.servers.programs import find_binaries
 
 
@@ -38,6 +40,38 @@ async def refused(dsn: str, *, ask: bool = False) -> str:
     except ValueError as error:
         return str(error)
     return ""
+
+
+@pytest.mark.slow
+async def test_a_statement_that_is_cut_off_twice_leaves_no_error_behind(
+    own_postgres: Postgres,
+) -> None:
+    """While the server, silent, is asked to give it up."""
+    unseen, loop = list[str](), asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: unseen.append(context["message"]))
+
+    async def sleep(pool: Pool, begun: asyncio.Event) -> None:
+        async with connected(pool) as connection:
+            begun.set()
+            await connection.execute("SELECT pg_sleep(60)")
+
+    async with open_database(own_postgres.dsn) as pool:
+        begun = asyncio.Event()
+        task = asyncio.create_task(sleep(pool, begun))
+        await begun.wait()
+        own_postgres.suspend()
+        try:
+            for within_s in (0.5, 0.5):
+                task.cancel()
+                await asyncio.wait({task}, timeout=within_s)
+            assert task.cancelled()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.wait(others, timeout=CONNECT_TIMEOUT_S + 5)
+        finally:
+            own_postgres.resume()
+    del task, others
+    gc.collect()
+    assert unseen == []
 
 
 async def test_a_database_that_is_away_or_not_there_is_reported(postgres: str) -> None:

@@ -13,6 +13,7 @@ from asyncpg.connect_utils import SSLMode
 from asyncpg.exceptions import ClientConfigurationError
 
 from cs.postgres.errors import DatabaseUnavailable, InsecureAddress
+from cs.runtime.coordination import retrieve_exception
 from cs.runtime.local_hosts import is_local
 
 if TYPE_CHECKING:
@@ -201,8 +202,18 @@ async def connected(pool: Pool) -> AsyncIterator[PooledConnection]:
         DatabaseUnavailable: PostgreSQL is away, or every connection is in use.
     """
     with translate_errors():
-        async with pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
+        connection = await pool.acquire(timeout=CONNECT_TIMEOUT_S)
+        try:
             yield connection
+        except (Exception, asyncio.CancelledError):
+            # It waits until the server gives the statement up, and may fail after a caller who
+            # is cancelled again has gone: asyncio would log that error.
+            releasing = asyncio.ensure_future(pool.release(connection))
+            releasing.add_done_callback(retrieve_exception)
+            with suppress(*UNAVAILABLE):  # the first error counts
+                await asyncio.shield(releasing)
+            raise
+        await pool.release(connection)
 
 
 @asynccontextmanager
