@@ -20,7 +20,6 @@ from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import DomainLearned
 from cs.domain.source_cost import SourceCost
 from cs.operations.operator import NewSecret
-from cs.runtime import slow_work
 from domain.golden_files import golden_event
 from harness.in_process import Service, in_memory
 from harness.outside import tools
@@ -178,11 +177,9 @@ async def test_money_without_an_e_mail_is_shown_as_money(past: Past) -> None:
 
 
 async def test_what_is_not_ready_yet_is_read_again_with_and_without_javascript(
-    past: Past, monkeypatch: pytest.MonkeyPatch
+    past: Past,
 ) -> None:
-    with monkeypatch.context() as at_once:
-        at_once.setattr(slow_work, "WAIT_S", 0.0)
-        page = await past.get("/report?since=2026-01-01&until=2026-02-01")
+    page = await past.get("/report?since=2026-01-01&until=2026-02-01")
 
     address = "/console/report?since=2026-01-01&until=2026-02-01"
     assert f'hx-get="{address}" hx-select="#main"' in page

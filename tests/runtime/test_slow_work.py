@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cs.runtime import slow_work
 from cs.runtime.slow_work import WAITING, SlowWork, SlowWorkFailed
 
 
@@ -51,18 +50,14 @@ async def test_who_asks_for_the_same_shares_one_piece_of_work(work: Work) -> Non
     assert len(work.begun) == 2
 
 
-async def test_one_piece_of_a_kind_is_done_at_a_time_and_few_wait(
-    work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(slow_work, "WAIT_S", 0.01)
+async def test_one_piece_of_a_kind_is_done_at_a_time_and_few_wait(work: Work) -> None:
     slow = SlowWork(work.do)
 
     early = [await slow.get("report", str(n)) for n in range(WAITING)]
     with pytest.raises(SlowWorkFailed, match="try again"):
         await slow.get("report", "one too many")
-    monkeypatch.setattr(slow_work, "WAIT_S", 30.0)
     work.may_end.set()
-    late = [await slow.get("report", str(n)) for n in range(WAITING)]
+    late = [await slow.get("report", str(n), wait_s=30.0) for n in range(WAITING)]
 
     assert early == [None] * WAITING
     assert late == [f"report {n}" for n in range(WAITING)]

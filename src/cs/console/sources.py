@@ -17,8 +17,8 @@ from cs.paid_calls.budgets import Spending
 from cs.paid_calls.service import WORKS, CheckedPlugin
 from cs.projections.source_weeks import WEEKS, figures_until
 
-#: The least time between two checks of the same kind.
-CHECKED_S = 10.0
+#: The least time between two checks of the same kind; a form waits as long for the answers.
+CHECKED_S = ASKED_S = 10.0
 _KINDS = ("sources", "verifiers")
 
 
@@ -47,7 +47,7 @@ async def show_sources(parts: Parts, _request: Request, _session: Session) -> Vi
 async def check(parts: Parts, request: Request, _session: Session, _form: Form) -> str:
     """Ask every source, or every verifier, whether it works."""
     kind = request.url.path.rpartition("-")[2]
-    found = await parts.slow.get("check", kind, kept_s=CHECKED_S)
+    found = await parts.slow.get("check", kind, kept_s=CHECKED_S, wait_s=ASKED_S)
     if found is None:
         return "They are being asked: the page shows the answers in a minute."
     works = sum(each.found.ended == WORKS for each in found)

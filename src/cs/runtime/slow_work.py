@@ -9,8 +9,8 @@ from cs.runtime.lru import LruDict
 
 #: How long a result is given out again, from the beginning of its work on.
 KEPT_S = 300.0
-#: How long a caller waits for a result; later it is ready, or nearly so.
-WAIT_S = 10.0
+#: How long a caller waits for a result unless it says otherwise: a page answers at once.
+WAIT_S = 0.05
 #: Results that are kept, and pieces of work that may wait for their turn.
 KEPT, WAITING = 16, 4
 
@@ -36,7 +36,9 @@ class SlowWork:
         async with self._turns.of(kind):
             return await self._do(kind, *words)
 
-    async def get(self, kind: str, *words: Any, kept_s: float = KEPT_S) -> Any | None:
+    async def get(
+        self, kind: str, *words: Any, kept_s: float = KEPT_S, wait_s: float = WAIT_S
+    ) -> Any | None:
         """Return the result of work, at most *kept_s* old; ``None``: ask again, it runs.
 
         Raises:
@@ -51,7 +53,7 @@ class SlowWork:
             task = asyncio.create_task(self.do(*asked), name=kind)
             task.add_done_callback(retrieve_exception)
             self._begun[asked] = now, task
-        await asyncio.wait({task}, timeout=WAIT_S)
+        await asyncio.wait({task}, timeout=wait_s)
         if not task.done():
             return None
         if task.exception() is not None:

@@ -87,3 +87,7 @@ function onKey(event) {
 document.addEventListener("keydown", onKey);
 document.addEventListener("DOMContentLoaded", () => { prepare(document); live(); });
 document.addEventListener("htmx:afterSettle", () => prepare(document.querySelector("main")));
+// Work that failed is shown where its result is waited for; a live page stays as it is.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (!document.querySelector("[data-live]")) event.detail.shouldSwap = true;
+});
