@@ -62,3 +62,12 @@ def test_addresses_that_cannot_are_refused_with_what_to_do_and_no_secret() -> No
         assert "token" not in str(caught.value)
 
     check_every(BAD, refused)
+
+
+@pytest.mark.parametrize("named", ["url", "model"])
+async def test_a_second_opinion_needs_an_address_and_a_model(named: str) -> None:
+    half = {f"CS_OPINION_{named.upper()}": "http://127.0.0.1:1/v1"}
+    other = {"url": "model", "model": "url"}[named]
+    with pytest.raises(BadSettings, match=f"^opinion_{other}: "):
+        async with set_up(half):
+            raise AssertionError

@@ -41,6 +41,17 @@ def test_a_check_says_what_is_used_and_what_is_missing(
     assert "without a domain" in message
 
 
+def test_the_directory_may_have_a_place_in_the_order_before_it_has_people(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CS_SEARXNG_URL", "http://127.0.0.1:8888")
+    monkeypatch.setenv("CS_PEOPLE_SOURCE_ORDER", "directory,searxng")
+
+    used = here("config", "check", "--json").rows[0]
+
+    assert used["people_sources"] == ["directory", "searxng"]
+
+
 @pytest.mark.parametrize("command", [["config", "check"], ["serve"]])
 def test_a_check_fails_where_the_service_would_not_start(
     here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 from cs.assembly.plugins import StagePlugins, build_stage, build_stages, open_plugins
-from cs.assembly.setup_lines import setup_lines
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.stages.work import StageName
@@ -176,10 +175,3 @@ async def set_up(
     """Open all that the stages of a service with these settings ask with."""
     async with open_plugins(load(environment=environment or {}, given=given)) as opened:
         yield opened
-
-
-async def lines_at_start(environment: Mapping[str, str]) -> list[str]:
-    """Return what a service with these settings prints of them when it starts."""
-    settings = load(environment=environment)
-    async with open_plugins(settings) as opened:
-        return setup_lines(settings, opened)

@@ -6,16 +6,11 @@ from functools import partial
 
 from cs.assembly.folder_keys import stored_secret
 from cs.directory.sqlite import SqliteDirectory
-from cs.directory.store import (
-    DirectoryStatus,
-    DirectoryUnavailable,
-    PeopleDirectory,
-    forget_old_people,
-)
+from cs.directory.store import DirectoryUnavailable, PeopleDirectory, forget_old_people
 from cs.domain.service import World
 from cs.keystore.wrapping import PEOPLE_DIRECTORY
 from cs.operations.retention import MONTH
-from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.clock import Clock
 from cs.settings import Settings
 
 #: The people of `cs directory import`, sealed; part of a backup of the log.
@@ -68,22 +63,6 @@ async def open_directory_if_named(settings: Settings) -> AsyncIterator[PeopleDir
 
 
 @asynccontextmanager
-async def open_asked_directory(
-    settings: Settings, world: World, clock: Clock | None = None
-) -> AsyncIterator[PeopleDirectory]:
-    """Yield the directory of a service that asks it, and forgets who is too old.
-
-    Raises:
-        BadSettings: As `open_directory`.
-    """
-    async with (
-        open_directory(settings, world, "serve") as directory,
-        kept_directory(directory, settings, clock or SystemClock()),
-    ):
-        yield directory
-
-
-@asynccontextmanager
 async def kept_directory(
     directory: PeopleDirectory, settings: Settings, clock: Clock
 ) -> AsyncIterator[None]:
@@ -97,11 +76,3 @@ async def look_if_readable(directory: PeopleDirectory) -> None:
     """Look whether there is anybody in *directory*, if that can be said now."""
     with suppress(DirectoryUnavailable):
         await directory.look()
-
-
-async def status_if_readable(directory: PeopleDirectory) -> DirectoryStatus | None:
-    """Return who is in *directory*; ``None`` if that cannot be said now."""
-    try:
-        return await directory.status()
-    except DirectoryUnavailable:
-        return None

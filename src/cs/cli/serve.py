@@ -12,17 +12,17 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.folder import open_paid_calls, sandbox_clock
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.one_process import clock_advance, run_embedded
-from cs.assembly.people_directory import open_asked_directory, status_if_readable
+from cs.assembly.people_directory import kept_directory, open_directory
 from cs.assembly.plugins import open_plugins
 from cs.assembly.process import RunningRole, open_traces
 from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.assembly.service_checks import open_budgets
-from cs.assembly.setup_lines import setup_lines
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors, stop, warn
 from cs.cli.roles import run_process
 from cs.domain.service import World
 from cs.metrics.metrics import Metrics
+from cs.runtime.clock import SystemClock
 from cs.runtime.private_files import temporary_folder
 from cs.settings import BadSettings, Settings
 
@@ -121,7 +121,8 @@ async def _run(
             certificates = stack.enter_context(temporary_folder(parent, "sandbox-"))
             chosen = await opened(enter(given, certificates, clock))
         metrics = Metrics(await opened(open_traces(chosen, "serve")))
-        directory = await opened(open_asked_directory(chosen, world, clock))
+        directory = await opened(open_directory(chosen, world, "serve"))
+        await opened(kept_directory(directory, chosen, clock or SystemClock()))
         paid = await opened(open_paid_calls(chosen, metrics))
         budgets = await opened(open_budgets(chosen, world))
         plugins = await opened(
@@ -138,9 +139,7 @@ async def _run(
         service = await opened(
             run_embedded(chosen, plugins, world, clock, metrics, budgets=budgets)
         )
-        if enter is None:
-            lines = setup_lines(chosen, plugins, await status_if_readable(directory))
-        else:
+        if enter is not None:
             notices = sandbox_notices(given, plugins.names, providers=providers)
             if providers:
                 # Imported here: a live service starts sooner without.
@@ -149,9 +148,8 @@ async def _run(
                 notices.append(
                     f"the bill of the played providers: {providers_url(chosen)}/bill"
                 )
-            lines = [f"sandbox: {'; '.join(notices)}"] if notices else []
-        for line in lines:
-            errors.print(line)
+            if notices:
+                errors.print(f"sandbox: {'; '.join(notices)}")
         for name, why in plugins.misconfiguration.reasons.items():
             warn(f"{name}: {why}")
         yield RunningRole(
