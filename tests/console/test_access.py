@@ -53,9 +53,11 @@ def csrf(client: httpx.Client, page: str = "/") -> str:
 
 def test_nothing_is_shown_before_one_signs_in(live: Served) -> None:
     with visitor(live) as client:
-        for path in ("/", "/searches", "/events/1", "/live", "/find?q=x"):
-            answer = client.get(path)
-            assert (answer.status_code, answer.headers["location"]) == (303, "/console/sign-in")
+        for path in ("/", "/searches", "/events/1", "/find?q=x"):
+            for kind in ("text/html", "text/event-stream"):
+                answer = client.get(path, headers={"Accept": kind})
+                found = (answer.status_code, answer.headers["location"])
+                assert found == (303, "/console/sign-in")
         assert client.post("/pause", data={"csrf": ""}).status_code == 303
         page = client.get("/sign-in")
 

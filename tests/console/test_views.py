@@ -59,6 +59,13 @@ def found(service: Served) -> Mapping[str, Any]:
     return records
 
 
+def ready(client: httpx.Client, path: str) -> httpx.Response:
+    """Return the answer for *path* once what it shows is made."""
+    while "Not ready yet" in (answer := client.get(path, follow_redirects=True)).text:
+        pass
+    return answer
+
+
 @pytest.fixture(scope="module")
 def pages(service: Served, found: Mapping[str, Any]) -> Mapping[str, str]:
     """Every page that links lead to, by its address, `NAMED` first."""
@@ -67,7 +74,7 @@ def pages(service: Served, found: Mapping[str, Any]) -> Mapping[str, str]:
     with httpx.Client(base_url=service.admin_url, trust_env=False, timeout=30) as client:
         while left:
             path = left.pop(0)
-            answer = client.get(path, follow_redirects=True)
+            answer = ready(client, path)
             assert answer.status_code == 200, (path, answer.text)
             read[path] = answer.text
             links = (unescape(each) for each in re.findall(r'href="([^"]+)"', answer.text))
@@ -290,6 +297,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def shown(found: Mapping[str, Any], service: Served) -> Iterator[str]:
+    with httpx.Client(base_url=service.admin_url, trust_env=False, timeout=30) as client:
+        ready(client, "/console/report")
     yield from (f"{service.admin_url}/console{path}" for path in NAMED)
     yield f"{service.admin_url}/console/searches/{found['Veltrana']['id']}"
     yield f"{service.admin_url}/console/mail-domains?domain=veltrana.test"
@@ -432,21 +441,68 @@ def test_an_event_shows_the_chain_of_its_causes(
     assert "key.search-settled.v1" in begun
 
 
+#: As a browser asks for what a live page shows from now on.
+LIVE = {"Accept": "text/event-stream"}
+
+
+def sent(stream: httpx.Response) -> Iterator[tuple[str, str]]:
+    """Yield mark and text of each page that *stream* sends; "as before" for none."""
+    mark, lines = "", list[str]()
+    for line in stream.iter_lines():
+        name, _, value = line.partition(": ")
+        if name == "id":
+            mark = value
+        elif line:
+            lines.append(value)
+        else:
+            yield mark, "\n".join(lines)
+            lines.clear()
+
+
+def test_a_live_page_is_sent_again_once_it_shows_something_else(service: Served) -> None:
+    asked = ("GET", f"{service.admin_url}/console/events")
+    with httpx.stream(*asked, headers=LIVE, trust_env=False, timeout=60) as stream:
+        pages = sent(stream)
+        first, before = next(pages)
+        key = service.new_key()["id"]
+        mark, page = next(each for each in pages if f"key-{key}" in each[1])
+    headers = {**LIVE, "Last-Event-ID": mark}
+    with httpx.stream(*asked, headers=headers, trust_env=False, timeout=60) as stream:
+        again = next(sent(stream))
+    whole = httpx.get(asked[1], trust_env=False).text
+
+    assert f"key-{key}" not in before
+    assert mark != first
+    assert again == ("", "as before")
+    assert f'<meta name="mark" content="{mark}">' in whole, "a browser knows that it has it"
+    assert page in whole
+
+
 def test_a_live_page_that_several_look_at_is_made_once_and_is_of_each_by_itself(
     service: Served,
 ) -> None:
     url = f"{service.admin_url}/console/keys"
-    asked = {"HX-Request": "true"}
-    one, other = (httpx.get(url, headers=asked, trust_env=False).text for _ in range(2))
+    one, other = (httpx.get(url, headers=LIVE, trust_env=False).text for _ in range(2))
     once = r'name="once" value="(\w+)"'
     key = service.new_key()["id"]
     of_key = f"{url}/{key}"
-    first, second = (httpx.get(of_key, headers=asked, trust_env=False).text for _ in range(2))
+    first, second = (httpx.get(of_key, headers=LIVE, trust_env=False).text for _ in range(2))
 
     assert one == other
     assert "(privacy)" not in one, "nobody is named in it"
     assert not {*re.findall(once, first)} & {*re.findall(once, second)}
     assert len(re.findall(r'name="csrf" value="[0-9a-f]{64}"', first)) == 3
+
+
+def test_a_browser_shows_what_a_live_page_is_sent(browser: Browser, service: Served) -> None:
+    look(browser, f"{service.admin_url}/console/events", width=1280, dark=False)
+    key = service.new_key()["id"]
+    until = monotonic() + 30
+    while f"key-{key}" not in browser.value("document.querySelector('main').innerText"):
+        assert monotonic() < until
+
+    assert browser.errors == []
+    assert browser.value("document.querySelectorAll('main').length") == 1
 
 
 def test_files_have_their_version_in_their_address_and_are_kept(service: Served) -> None:

@@ -7,6 +7,8 @@ its session, asks once, and ends at a page that says what was done.
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from importlib.resources import files
 from mimetypes import guess_type
@@ -46,9 +48,8 @@ from cs.runtime.slow_work import SlowWorkFailed
 
 #: Longest body of a form, in bytes.
 MAX_FORM = 8_192
-#: Longest wait for a new event before a live page gets a sign of life, and the shortest time
-#: between two events of one: reading the page again takes from the calls of the API.  It is
-#: made once for all who look at it in that time.
+#: Longest wait for a new event before a live page is made again, and the shortest time between
+#: two makings: each takes from the calls of the API.  One is for all who look at the page.
 LIVE_S, LIVE_EVERY_S = 15.0, 3.0
 #: Live pages that are kept for others.
 MAX_PAGES = 100
@@ -60,6 +61,11 @@ YEAR_S = 365 * 86_400
 #: Live pages at once; further ones are read again by hand.
 MAX_LIVE = 100
 
+#: What a call of the console may meet.
+_PROBLEMS = (
+    *(HTTPException, Refusal, SlowWorkFailed),
+    *(BusUnavailable, LogUnavailable, KeysUnavailable),
+)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -128,7 +134,6 @@ def console_routes(parts: Parts) -> Sequence[BaseRoute]:
         Route("/sign-in", console.sign_in, methods=["GET", "POST"]),
         Route("/sign-out", console.guarded(console.sign_out, "viewer"), methods=["POST"]),
         Route("/find", console.guarded(console.find, "viewer")),
-        Route("/live", console.guarded(console.live, "viewer")),
         *(
             Route(path, console.guarded(console.view(handler), "viewer"))
             for path, handler in VIEWS.items()
@@ -147,6 +152,8 @@ def console_routes(parts: Parts) -> Sequence[BaseRoute]:
 
 
 Endpoint = Callable[[Request, Session], Awaitable[Response]]
+#: The end of the log before a live page was made, what it shows, and whether it goes on.
+_Live = tuple[int, str, bool]
 
 
 class _Console:
@@ -156,7 +163,7 @@ class _Console:
         self._templates.globals["static"] = f"/console/static/{_VERSION}"
         self._templates.globals["not_ready"] = NOT_READY
         self._live = 0
-        self._pages = LruDict[str, Shared[str]](MAX_PAGES)
+        self._pages = LruDict[str, Shared[_Live]](MAX_PAGES)
         # Stand for what is of one session in a page that several share.
         self._csrf, self._once = random_id("csrf_", 26), random_id("once_", 26)
         self._done = LruDict[str, str](MAX_DONE)
@@ -176,17 +183,11 @@ class _Console:
                     response = await endpoint(request, session)
                 else:
                     response = self._problem(403, f"this needs the role {role}; ask for it")
-            except HTTPException as error:
-                response = self._problem(error.status_code, str(error.detail))
-            except Refusal as refusal:
-                response = self._problem(409, str(refusal))
-            except (BusUnavailable, LogUnavailable, KeysUnavailable) as error:
-                response = self._problem(503, f"{error}; try again")
-            except SlowWorkFailed as error:
-                response = self._problem(503, str(error))
+            except _PROBLEMS as error:
+                response = self._problem(*_in_words(error))
             else:
                 # What a page asks for by itself keeps no session alive.
-                by_itself = "hx-request" in request.headers or endpoint == self.live
+                by_itself = "hx-request" in request.headers or _is_stream(request)
                 over = self._parts.access.is_over(session)
                 if session.token and not by_itself and not over:
                     self._parts.access.remember(response, session, request)
@@ -196,23 +197,55 @@ class _Console:
 
     def view(self, handler: Handler) -> Endpoint:
         async def show(request: Request, session: Session) -> Response:
-            async def made() -> str:
+            async def made() -> View:
                 view = await handler(self._parts, request, session)
                 known = {view.place, "at", "span", *(each.name for each in view.filters)}
                 if unknown := {*request.query_params} - known:
                     raise HTTPException(400, f"there is no filter {min(unknown)[:40]} here")
-                return self._render(view, request, session, is_shared=is_shared)
+                return view
 
-            is_shared = "hx-request" in request.headers
-            if not is_shared:
-                return HTMLResponse(self._own(await made(), session))
+            async def main() -> _Live:
+                position = await self._parts.log.head()
+                view = await made()
+                return position, self._main(view, request, session), view.live
+
+            if not _is_stream(request):
+                return self._page(await made(), request, session)
             address = f"{session.role} {request.url.path}?{request.url.query}"
             page = self._pages.use(address)
             if page is None:
-                page = self._pages[address] = Shared[str](LIVE_EVERY_S)
-            return HTMLResponse(self._own(await page.get(made), session))
+                page = self._pages[address] = Shared[_Live](LIVE_EVERY_S)
+            stream = self._live_page(request, partial(page.get, main))
+            return StreamingResponse(stream, media_type="text/event-stream")
 
         return show
+
+    async def _live_page(
+        self, request: Request, main: Callable[[], Awaitable[_Live]]
+    ) -> AsyncIterator[bytes]:
+        """Send a page as a server-sent event, again whenever it shows something else."""
+        if self._live >= MAX_LIVE:
+            return
+        self._live += 1  # here: of a caller that has gone before it begins none is left
+        try:
+            sent = request.headers.get("last-event-id")
+            while (session := await self._parts.access.session(request)) is not None:
+                position, text, goes_on = await main()
+                if sent != (sent := _mark(text)):
+                    lines = self._own(text, session).replace("\n", "\ndata: ")
+                    yield f"id: {sent}\ndata: {lines}\n\n".encode()
+                else:
+                    yield b": as before\n\n"
+                if not goes_on:
+                    return
+                await asyncio.sleep(LIVE_EVERY_S)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LIVE_S):
+                        await self._parts.log.grown(position)
+        except _PROBLEMS:
+            return  # the status is sent already: the browser asks again
+        finally:
+            self._live -= 1
 
     def act(self, act: Act) -> Endpoint:
         async def do(request: Request, session: Session) -> Response:
@@ -256,37 +289,6 @@ class _Console:
             return f"keys/{meant[0][0]}"
         return f"{'keys' if meant else 'brands'}?{urlencode({'q': words})}"
 
-    async def live(self, request: Request, _: Session) -> Response:
-        """Send a server-sent event whenever the log has grown, one in `LIVE_EVERY_S`."""
-        if self._live >= MAX_LIVE:
-            raise HTTPException(503, "too many live pages; reload by hand")
-
-        async def stream() -> AsyncIterator[bytes]:
-            if self._live >= MAX_LIVE:
-                return  # several came at once
-            self._live += 1  # here: of a caller that has gone before it begins none is left
-            try:
-                position = await self._parts.log.head()
-                while await self._parts.access.session(request) is not None:
-                    try:
-                        async with asyncio.timeout(LIVE_S):
-                            await self._parts.log.grown(position)
-                    except TimeoutError:
-                        yield b": still here\n\n"
-                        continue
-                    position = await self._parts.log.head()
-                    yield b"data: %d\n\n" % position
-                    await asyncio.sleep(LIVE_EVERY_S)
-                    if await self._parts.log.head() == position:
-                        # Once more: the page may have been made for others before that event.
-                        yield b"data: %d\n\n" % position
-            except (LogUnavailable, KeysUnavailable, HTTPException):
-                return  # the status is sent already: the browser asks again
-            finally:
-                self._live -= 1
-
-        return StreamingResponse(stream(), media_type="text/event-stream")
-
     async def sign_in(self, request: Request) -> Response:
         said, status = "", 200
         if request.method == "POST":
@@ -295,10 +297,8 @@ class _Console:
                 session = await self._parts.access.sign_in(
                     request, form.get("name", ""), form.get("token", "")
                 )
-            except HTTPException as error:
-                said, status = str(error.detail), error.status_code
-            except (LogUnavailable, KeysUnavailable) as error:
-                said, status = f"{error}; try again", 503
+            except _PROBLEMS as error:
+                status, said = _in_words(error)
             else:
                 if session is not None:
                     response: Response = RedirectResponse("/console/", 303)
@@ -326,35 +326,34 @@ class _Console:
     def _page(
         self, view: View, request: Request, session: Session, back: str | None = None
     ) -> Response:
-        return HTMLResponse(self._own(self._render(view, request, session, back), session))
+        main = self._main(view, request, session, back)
+        text = self._templates.get_template("console.html").render(
+            view=view,
+            main=main,
+            mark=_mark(main),
+            session=session,
+            csrf=session.csrf,
+            path=_path(request),
+        )
+        return HTMLResponse(self._own(text, session))
 
-    def _render(
-        self,
-        view: View,
-        request: Request,
-        session: Session,
-        back: str | None = None,
-        *,
-        is_shared: bool = False,
+    def _main(
+        self, view: View, request: Request, session: Session, back: str | None = None
     ) -> str:
-        """Return *view* as a page that `_own` makes one of this session.
-
-        If it *is_shared*, it can be made one of any session with that role.
-        """
+        """Return what *view* shows, which `_own` makes that of a session with that role."""
         allowed: Sequence[Action] = [each for each in view.actions if session.may(each.role)]
         json = msgspec.json.encode
         plots = {
             title: json({"names": [*lines], "data": [view.times, *lines.values()]}).decode()
             for title, lines in view.plots.items()
         }
-        return self._templates.get_template("console.html").render(
+        return self._templates.get_template("main.html").render(
             view=view,
-            session=None if is_shared else session,
             csrf=self._csrf,
             once=self._once,
             actions=allowed,
             plots=plots,
-            path=request.url.path.rstrip("/") or "/console",
+            path=_path(request),
             here=same(request),
             older=None if view.older is None else same(request, **{view.place: view.older}),
             newest=request.query_params.get(view.place) and same(request, **{view.place: ""}),
@@ -367,8 +366,7 @@ class _Console:
         return first + "".join(random_id("", 16) + each for each in forms)
 
     async def refuse(self, _: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return self._headed(self._problem(error.status_code, str(error.detail)))
+        return self._headed(self._problem(*_in_words(error)))
 
     def _problem(self, status: int, said: str) -> Response:
         text = self._templates.get_template("problem.html").render(status=status, said=said)
@@ -377,6 +375,29 @@ class _Console:
     def _headed(self, response: Response) -> Response:
         response.headers.update(_HEADERS)
         return response
+
+
+def _in_words(error: Exception) -> tuple[int, str]:
+    """Return the status that *error* is answered with, and what is said."""
+    if isinstance(error, HTTPException):
+        return error.status_code, str(error.detail)
+    if isinstance(error, Refusal | SlowWorkFailed):
+        return 409 if isinstance(error, Refusal) else 503, str(error)
+    return 503, f"{error}; try again"
+
+
+def _is_stream(request: Request) -> bool:
+    """Return whether a live page asks for what it shows from now on."""
+    return request.headers.get("accept") == "text/event-stream"
+
+
+def _mark(text: str) -> str:
+    """Return another mark for another *text*."""
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def _path(request: Request) -> str:
+    return request.url.path.rstrip("/") or "/console"
 
 
 async def _form(request: Request, session: Session) -> Form:

@@ -42,19 +42,29 @@ function prepare(root) {
   }
 }
 
-function live() {
-  if (!document.querySelector("[data-live]")) return;
-  const events = new EventSource("/console/live");
-  events.onmessage = () => {
-    const main = document.querySelector("[data-live]");
-    const busy = document.hidden || document.querySelector("details.action[open], dialog[open]");
-    const chosen = document.querySelector("tr.here");
-    if (main && !busy && !chosen && !main.contains(document.activeElement.closest("input, select"))) {
-      htmx.trigger(main, "live");
-    }
-  };
-  addEventListener("pagehide", () => events.close());
+// A live page is sent again whenever it shows something else, while it is looked at.
+let stream, sent, mark = document.querySelector("meta[name=mark]")?.content;
+function show() {
+  const main = document.querySelector("[data-live]");
+  const busy = document.querySelector("details.action[open], dialog[open], tr.here");
+  if (!sent || !main || busy || main.contains(document.activeElement.closest("input, select"))) return;
+  htmx.swap(main, sent, { swapStyle: "outerHTML" });
+  sent = null;
 }
+
+function live() {
+  stream?.close();
+  if (document.hidden || !document.querySelector("[data-live]")) return;
+  stream = new EventSource(location.href);
+  stream.onmessage = (event) => {
+    if (event.lastEventId === mark) return;
+    [mark, sent] = [event.lastEventId, event.data];
+    show();
+  };
+}
+setInterval(show, 1000);
+addEventListener("pagehide", () => stream?.close());
+document.addEventListener("visibilitychange", live);
 
 function rows() { return [...document.querySelectorAll("main tbody tr")]; }
 
@@ -86,7 +96,10 @@ function onKey(event) {
 
 document.addEventListener("keydown", onKey);
 document.addEventListener("DOMContentLoaded", () => { prepare(document); live(); });
-document.addEventListener("htmx:afterSettle", () => prepare(document.querySelector("main")));
+document.addEventListener("htmx:afterSettle", () => {
+  prepare(document.querySelector("main"));
+  if (!document.querySelector("[data-live]")) stream?.close();
+});
 // Work that failed is shown where its result is waited for; a live page stays as it is.
 document.addEventListener("htmx:beforeSwap", (event) => {
   if (!document.querySelector("[data-live]")) event.detail.shouldSwap = true;
