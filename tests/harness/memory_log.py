@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from operator import attrgetter
 
 from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.mapper import NewEvent, domain_form, readable, store_form
@@ -61,7 +60,7 @@ class MemoryEventLog:
         self, after: int, limit: int = 500, wanted: EventNeeds | None = None
     ) -> Sequence[RecordedEvent]:
         stored = _stored(enumerate(self._events[after : after + limit], after + 1))
-        page = readable(stored, attrgetter("topic"))
+        page = readable(stored)
         return await domain_form(self._keys, page, wanted or EVERYBODY)
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:

@@ -1,8 +1,8 @@
 """Domain events to stored events and back, personal values sealed."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -65,7 +65,6 @@ SEALED = b'"sealed"'
 _WORDS = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
 #: What topics look like, of this version and of those to come (CONTRIBUTING.md).
 TOPIC = re.compile(rf"{_WORDS}\.{_WORDS}\.v[1-9][0-9]*", re.ASCII)
-E = TypeVar("E")
 #: After these, data keys in memory may be destroyed ones.
 FORGETTING: frozenset[type[Event]] = frozenset({PersonErased, ContactsErased})
 
@@ -132,13 +131,12 @@ def _is_newer(topic: str) -> bool:
     return TOPIC.fullmatch(str(topic)) is not None  # damaged, SQLite has it in any type
 
 
-def readable(events: Sequence[E], topic_of: Callable[[E], str]) -> Sequence[E]:
-    """Return *events* up to the first of a newer version, if it is not the very first."""
-    for n, event in enumerate(events):
-        topic = topic_of(event)
-        if event_of(topic) is None and _is_newer(topic):
-            return events[:n] or events
-    return events
+def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+    """Return *rows* up to the first of a newer version, if it is not the very first."""
+    for n, row in enumerate(rows):
+        if _is_newer(row[3]):
+            return rows[:n] or rows
+    return rows
 
 
 async def domain_form(

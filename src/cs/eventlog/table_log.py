@@ -12,9 +12,9 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -31,7 +31,6 @@ from cs.eventlog.mapper import (
 )
 from cs.eventlog.port import (
     EVERYBODY,
-    NO_EVENT,
     NO_STREAM,
     Append,
     AppendInDoubt,
@@ -87,32 +86,19 @@ WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
 LAST_POSITION = "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
 
 
-class RecentEvent(NamedTuple):
-    """One of them, as it is stored.
-
-    Attributes:
-        given: As it was appended by this process, if it reads so.
-    """
-
-    row: StoredRow
-    given: RecordedEvent | None = None
-
-    @property
-    def topic(self) -> str:
-        return self.row[3]
-
-
 class RecentEvents:
     """Wakes followers when the log grows, and has its newest events in memory.
 
     All who follow a log in one process read through this, so that the store is asked once for
     an event, whichever process appended it, and not at all for what this process appended.
+    They are kept as they are stored: people sealed.
     """
 
     def __init__(self, head: int = 0) -> None:
         self.head = head
-        self._events: dict[int, RecentEvent] = {}  # by position, not all of them
+        self._rows: dict[int, StoredRow] = {}  # by position, not all of them
         self._bytes = 0
+        self._unlike_given = 0  # the last position that may not read as it was given
         self._dropped = 0  # the last position that is in memory no more
         self._grew = Broadcast()
 
@@ -121,21 +107,28 @@ class RecentEvents:
         """The position after which events are kept in memory."""
         return max(self._dropped, self.head - MAX_EVENTS)
 
-    def add(self, events: Iterable[RecentEvent]) -> None:
-        """Add events just appended or read, in order of position."""
+    def add(self, rows: Iterable[StoredRow], *, as_given: bool = True) -> None:
+        """Add events just appended or read, in order of position.
+
+        Args:
+            rows: The events.
+            as_given: As in `StoreForm`.
+        """
         newest = self.head
-        for event in events:
-            newest = event.row[0]
-            if newest <= self.floor or newest in self._events:
+        for row in rows:
+            newest = row[0]
+            if newest <= self.floor or newest in self._rows:
                 continue
-            if event_of(event.topic) in FORGETTING:
-                self.clear()  # what shows people as they were before
-            self._events[newest] = event
-            self._bytes += len(event.row[4] or b"")  # a damaged row may have none
-            while len(self._events) > MAX_EVENTS or self._bytes > MAX_BYTES:
-                oldest = next(iter(self._events))
-                self._bytes -= len(self._events.pop(oldest).row[4] or b"")
+            if event_of(row[3]) in FORGETTING:
+                self._unlike_given = max(self._unlike_given, newest - 1)
+            self._rows[newest] = row
+            self._bytes += len(row[4] or b"")  # a damaged row may have none
+            while len(self._rows) > MAX_EVENTS or self._bytes > MAX_BYTES:
+                oldest = next(iter(self._rows))
+                self._bytes -= len(self._rows.pop(oldest)[4] or b"")
                 self._dropped = max(self._dropped, oldest)
+        if not as_given:
+            self._unlike_given = max(self._unlike_given, newest)
         self.moved(newest)
 
     def moved(self, head: int) -> None:
@@ -144,23 +137,22 @@ class RecentEvents:
             self.head = head
             self._grew.notify_all()
 
-    def after(self, position: int, limit: int) -> Sequence[RecentEvent]:
+    def after(self, position: int, limit: int) -> Sequence[StoredRow]:
         """Return the events after *position*, up to the first that is not in memory."""
         found = []
         for number in range(position + 1, position + limit + 1):
-            event = self._events.get(number)
-            if event is None:
+            row = self._rows.get(number)
+            if row is None:
                 break
-            found.append(event)
+            found.append(row)
         return found
 
     def reads_as_given(self, position: int) -> bool:
-        event = self._events.get(position)
-        return event is not None and event.given is not None
+        return position > self._unlike_given
 
     def clear(self) -> None:
         """Forget the events, not how far the log reaches."""
-        self._events.clear()
+        self._rows.clear()
         self._bytes = 0
 
     async def wait(self, after: int) -> None:
@@ -307,16 +299,12 @@ class TableLog(ABC):
         return stored
 
     def _wrote(self, request: PreparedAppend, last: int) -> None:
-        first = last - len(request.stored) + 1
-        rows = [(n, *event) for n, event in enumerate(request.stored, first)]
-        given = [(event, each.caused_by) for each in request.given for event in each.events]
         for append in request.given:
             category = category_name(append.stream)
             self._metrics.events_appended.of(category).inc(len(append.events))
-        self._recent.add(
-            RecentEvent(row, RecordedEvent(*row[:3], *said) if request.as_given else None)
-            for row, said in zip(rows, given, strict=True)
-        )
+        first = last - len(request.stored) + 1
+        rows = [(n, *event) for n, event in enumerate(request.stored, first)]
+        self._recent.add(rows, as_given=request.as_given)
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
@@ -339,21 +327,15 @@ class TableLog(ABC):
     async def tail(
         self, after: int, limit: int = 500, wanted: EventNeeds | None = None
     ) -> Sequence[RecordedEvent]:
-        wanted = wanted or self.wanted
-        if after + limit <= self._recent.floor:
-            rows = await self._page(after, limit)
-            return await recorded(self._keys, readable(rows, itemgetter(3)), wanted)
-        newest = readable(await self._newest(after, limit), attrgetter("topic"))
-        found = {each.row[0]: _as_given(each, wanted) for each in newest}
-        left = [each.row for each in newest if found[each.row[0]] is None]
+        read = self._page if after + limit <= self._recent.floor else self._newest
+        rows = readable(await read(after, limit))
         try:
-            decoded = await recorded(self._keys, left, wanted)
+            return await recorded(self._keys, rows, wanted or self.wanted)
         except (DamagedEvent, NewerEvent):
             self._recent.clear()  # the store may have another event there later
             raise
-        return list((found | {each.position: each for each in decoded}).values())  # type: ignore[arg-type]
 
-    async def _newest(self, after: int, limit: int) -> Sequence[RecentEvent]:
+    async def _newest(self, after: int, limit: int) -> Sequence[StoredRow]:
         found = self._recent.after(after, limit)
         if self._is_all(found, after, limit):
             return found
@@ -361,19 +343,18 @@ class TableLog(ABC):
             found = self._recent.after(after, limit)
             if self._is_all(found, after, limit):
                 return found
-            upto = found[-1].row[0] if found else after
+            upto = found[-1][0] if found else after
             rows = await self._page(upto, limit - len(found))
             if any(event_of(row[3]) in FORGETTING for row in rows):
                 self._keys.forget()  # also if no follower here reads those events
-            read = [RecentEvent(row) for row in rows]
-            self._recent.add(read)
-            return [*found, *read]
+            self._recent.add(rows)
+            return [*found, *rows]
 
-    def _is_all(self, found: Sequence[RecentEvent], after: int, limit: int) -> bool:
+    def _is_all(self, found: Sequence[StoredRow], after: int, limit: int) -> bool:
         """Return whether the store has nothing to add to what was *found* in memory."""
         if len(found) == limit:
             return True
-        upto = found[-1].row[0] if found else after
+        upto = found[-1][0] if found else after
         return self._head_known and upto >= self._recent.head
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
@@ -437,11 +418,3 @@ def _unwritten(error: Exception) -> LogUnavailable:
     unavailable = kind(f"the log could not write: {error}")
     unavailable.__cause__ = error
     return unavailable
-
-
-def _as_given(event: RecentEvent, wanted: EventNeeds) -> RecordedEvent | None:
-    """Return *event* if it need not be decoded."""
-    kind = event_of(event.topic)
-    if kind is not None and not wanted.reads(kind):
-        return RecordedEvent(*event.row[:3], NO_EVENT)
-    return event.given

@@ -63,14 +63,15 @@ async def test_what_a_service_remembers_of_an_ended_search_is_dropped(tmp_path: 
     async with erasable_folder(tmp_path / "data", outside()) as service:
         key = await service.new_key()
         await service.search(key, brand="Acme")
-        assert of_ada(service), "the newest events are kept in memory"
         name = await service.keys.matching([service.keys.fingerprint("profile", ADA_PROFILE)])
-        assert set(await service.keys.find(name)) == name, "and so are data keys"
+        assert set(await service.keys.find(name)) == name, "data keys are kept in memory"
 
         await erase_beside(tmp_path / "data")
 
+        async with asyncio.timeout(20):
+            while await service.keys.find(name):
+                await service.log.head()
         await gone(service)
-        assert await service.keys.find(name) == {}
         assert any("Ben" in repr(value) for value in held(await service.log.tail(0)))
 
 
