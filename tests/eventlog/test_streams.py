@@ -27,6 +27,7 @@ from cs.eventlog.port import (
 from cs.eventlog.streams import PAGE, Prepared, Streams
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
+from harness.places import Place, log_in
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 PROFILE = "https://www.linkedin.com/in/ada"
@@ -301,18 +302,18 @@ async def test_a_change_is_prepared_again_if_another_stream_moved(log: MemoryEve
     assert (len(events), position, versions) == (1, 4, [])
 
 
-async def test_a_person_without_a_key_is_read_as_stored() -> None:
+async def test_a_person_without_a_key_is_read_as_stored(place: Place) -> None:
     """What this process was given is not what it remembers of them."""
-    keys = MemoryKeyStore()
-    log, lookup = MemoryEventLog(keys), "brand-1.1-x"
-    streams_ = Streams(log)
+    keys, lookup = MemoryKeyStore(), "brand-1.1-x"
     started = LookupStarted(lookup=lookup, number=1, query=Query("Nike"), deadline_at=AT, at=AT)
-    await log.append([Append("brand-1", NO_STREAM, [started])])
-    await keys.suppress([profile_print(keys, PROFILE)])
     seen = PeopleFound(lookup=lookup, people=(ADA,), at=AT)
+    async with log_in(place, keys) as log:
+        streams_ = Streams(log)
+        await log.append([Append("brand-1", NO_STREAM, [started])])
+        await keys.suppress([profile_print(keys, PROFILE)])
 
-    await streams_.change("brand-1", lambda _: (seen,), caused_by=StartCause())
+        await streams_.change("brand-1", lambda _: (seen,), caused_by=StartCause())
 
-    live = (await streams_.brand("brand-1")).state.live
+        live = (await streams_.brand("brand-1")).state.live
     assert live is not None
     assert [person.full_name for person in live.people] == [""]
