@@ -168,8 +168,14 @@ class DeadLetterBox:
             await self._prune()
 
     async def _prune(self) -> None:
-        """Let go of letters that are too old or were handled, here or by another process."""
+        """Let go of letters that are too old or were handled, here or by another process.
+
+        Those of a partition that is another's by now are only forgotten.
+        """
         handled, oldest = await self._handled(), self._now() - RETENTION
+        if (letters := self._subscription) is not None:
+            kept = self._kept.items()
+            self._kept = {id_: each for id_, each in kept if letters.keeps(each.record)}
         for each in [*self._kept.values()]:
             at = each.published_at
             if at < oldest or is_handled(handled, each.place, at):

@@ -128,6 +128,9 @@ class MemorySubscription:
         self._finished = asyncio.Event()
         self.delivered: dict[int, Record] = {}
 
+    def keeps(self, _: Record) -> bool:
+        return True
+
     async def __aiter__(self) -> AsyncIterator[Record]:
         while True:
             record = await self._group.take()

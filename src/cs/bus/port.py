@@ -45,6 +45,9 @@ class Subscription(Protocol):
     def away(self) -> str | None:
         """Why nothing can arrive now; ``None``: something can."""
 
+    def keeps(self, record: Record) -> bool:
+        """Return whether *record* is still this member's; else it comes again, to another."""
+
     def __aiter__(self) -> AsyncIterator[Record]:
         """Yield records for ever, waiting when there are none.
 

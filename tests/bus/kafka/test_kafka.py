@@ -1,6 +1,8 @@
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -8,7 +10,9 @@ import pytest
 
 from bus.kafka.kafka_cases import Client, client_of
 from contracts.bus import TOPIC, BusContract, publish, take, values
+from cs.bus.dead_letters import DeadLetterBox, publish_dead_letter
 from cs.bus.port import Bus, BusUnavailable, Record
+from cs.runtime.coordination import in_background
 from harness.servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
@@ -146,6 +150,32 @@ async def test_records_in_flight_are_waited_for_when_a_member_joins(bus: Any) ->
                 each.cancel()
 
     assert [values(each.result()) for each in done] == [[b"3"]]
+
+
+async def test_a_dead_letter_is_kept_by_the_member_alone_that_has_its_partition(
+    client: Client,
+) -> None:
+    async def handled() -> Mapping[str, datetime]:
+        await asyncio.sleep(0)  # as a read of the log does, lets the others run
+        return {}
+
+    async def ids(box: DeadLetterBox) -> set[str]:
+        return {each.id for each in await box.newest()}
+
+    async with client.bus() as one, client.bus() as two, asyncio.timeout(60):
+        first, second = (
+            DeadLetterBox(bus, lambda: datetime.now(UTC), handled) for bus in (one, two)
+        )
+        for n in range(30):
+            record = Record(TOPIC, 0, n, key=b"%d" % n, value=b"")
+            await publish_dead_letter(one, record, ValueError("no outcome"))
+        async with in_background(first.run(), "first"):
+            while len(every := await ids(first)) < 30:
+                pass
+            async with in_background(second.run(), "second"):
+                shared: list[set[str]] = [set()]
+                while not (all(shared) and sorted(every) == sorted([*chain(*shared)])):
+                    shared = [await ids(first), await ids(second)]
 
 
 async def test_a_broker_that_is_not_there_is_reported_in_time() -> None:

@@ -129,6 +129,9 @@ class Counted:
     def away(self) -> str | None:
         return self._records.away
 
+    def keeps(self, record: Record) -> bool:
+        return self._records.keeps(record)
+
     async def commit(self, record: Record) -> None:
         await self._records.commit(record)
         self._done()

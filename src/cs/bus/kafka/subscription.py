@@ -117,6 +117,9 @@ class KafkaSubscription(ConsumerRebalanceListener):  # type: ignore[misc,unused-
     def away(self) -> str | None:
         return self.outage.why
 
+    def keeps(self, record: Record) -> bool:
+        return record.partition in self._assignment.partitions
+
     async def commit(self, record: Record) -> None:
         self._progress_at = time.monotonic()
         if self._assignment.mark_done(record):
