@@ -3,11 +3,17 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import httpx
 import pytest
 
-from cs.eventlog.port import LogUnavailable
+from cs.domain.api_key import hash_key
+from cs.domain.key import Key
+from cs.domain.operator_actions import act_of
+from cs.eventlog.port import NO_STREAM, LogUnavailable
+from cs.projections.searches import instant
 from harness.in_process import Service, in_memory
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -44,6 +50,47 @@ async def test_a_form_that_is_sent_twice_at_the_same_time_acts_once(service: Ser
     secrets = [re.findall(r"cs_(?:live|test)_\w+", each.text) for each in rotated]
     assert sorted(map(len, secrets)) == [0, 1], "a secret is shown once, and is not kept"
     assert sum("was shown once" in each.text for each in rotated) == 1
+
+
+async def test_a_key_is_limited_and_rotated_with_an_overlap_under_the_operators_name(
+    service: Service,
+) -> None:
+    key = await service.operator.create_key("limits", 3)
+    async with service.console() as client:
+
+        async def sent(act: str, **fields: str) -> httpx.Response:
+            return await client.post(f"/keys/{key.id}/{act}", data=fields)
+
+        page = (await client.get(f"/keys/{key.id}")).text
+        token = {"csrf": re.findall(r'name="csrf" value="(\w+)"', page)[0]}
+        limits = {"per_minute": "2", "per_day": "20"}
+        refused = [
+            await sent("limit", **limits),
+            await sent("limit", **token, per_minute="two", per_day="20"),
+            await sent("limit", **token, per_minute="7", per_day="20"),
+            await sent("rotate", **token, overlap="30 days"),
+        ]
+        limited = await sent("limit", **token, **limits)
+        rotated = await sent("rotate", **token, overlap="1 hour")
+        after = unescape((await client.get(f"/keys/{key.id}")).text)
+    state: Key = (await service.running.streams.key(key.id)).state
+    events = await service.running.streams.log.read(f"key-{key.id}", NO_STREAM)
+    acts = [act for each in events if (act := act_of(each.stream, each.event))]
+
+    assert [each.status_code for each in refused] == [403, 400, 409, 400]
+    assert "2 searches a minute, 20 a day now" in limited.text
+    assert "To undo it, set 6 searches a minute, 60 a day." in limited.text
+    assert "<dd>2 searches a minute, 20 a day</dd>" in after
+    assert '<input name="per_minute" value="2"' in after
+    assert (state.per_minute, state.per_day) == (2, 20)
+    assert state.old_until is not None
+    assert state.opened_by(hash_key(key.key), datetime.now(UTC) + timedelta(minutes=50))
+    assert not state.opened_by(hash_key(key.key), datetime.now(UTC) + timedelta(minutes=70))
+    assert f"The old one works until {instant(state.old_until)}" in rotated.text
+    assert [(act.what, act.by) for act in acts[1:]] == [
+        ("key_limited", "sandbox"),
+        ("key_rotated", "sandbox"),
+    ]
 
 
 class LogThatGoes(MemoryEventLog):

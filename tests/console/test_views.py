@@ -491,7 +491,7 @@ def test_a_live_page_that_several_look_at_is_made_once_and_is_of_each_by_itself(
     assert one == other
     assert "(privacy)" not in one, "nobody is named in it"
     assert not {*re.findall(once, first)} & {*re.findall(once, second)}
-    assert len(re.findall(r'name="csrf" value="[0-9a-f]{64}"', first)) == 3
+    assert len(re.findall(r'name="csrf" value="[0-9a-f]{64}"', first)) == 4
 
 
 def test_a_browser_shows_what_a_live_page_is_sent(browser: Browser, service: Served) -> None:

@@ -101,6 +101,7 @@ _ACTS: Mapping[OperatorRole, Mapping[str, Act]] = {
         "/resume": overview.resume,
         "/brands/{stream}/forget": brands.forget,
         "/keys/{key}/grant": keys.grant,
+        "/keys/{key}/limit": keys.limit,
         "/keys/{key}/rotate": keys.rotate,
         "/keys/{key}/revoke": keys.revoke,
         "/sources/check-sources": sources.check,

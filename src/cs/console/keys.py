@@ -30,7 +30,7 @@ from cs.domain.rate_limits import RateWindow
 from cs.eventlog.port import NO_STREAM, RecordedEvent, Where
 from cs.history.history import opened, pass_over
 from cs.history.newest import newest_of
-from cs.history.pages import Section, facts, table
+from cs.history.pages import Section, facts, head, table, text
 from cs.projections.usage import UsageRow, day_after
 from cs.runtime.durations import in_words
 
@@ -39,6 +39,13 @@ FORECAST_DAYS = 90
 _RUNS_OUT = "Runs out about: at the average since it was issued; a key's page has more."
 #: Units that one grant may add or take away.
 MOST = 1_000_000_000
+#: How long the old secret of a rotated key may work on.
+AT_ONCE = "not at all"
+OVERLAPS = {
+    AT_ONCE: timedelta(),
+    "1 hour": timedelta(hours=1),
+    **{f"{days} day{'s' if days > 1 else ''}": timedelta(days) for days in (1, 2, 7)},
+}
 
 
 async def list_keys(parts: Parts, request: Request, _: Session) -> View:
@@ -119,21 +126,30 @@ async def show_key(parts: Parts, request: Request, _: Session) -> View:
 
 async def grant(parts: Parts, request: Request, session: Session, form: Form) -> str:
     """Add to the quota of a key, or take away."""
-    units = form.get("units", "").strip()
-    try:
-        number = int(units)
-    except ValueError:
-        raise HTTPException(400, f"units: {units[:20]!r} is no whole number") from None
+    number = _whole(form, "units")
     if not 0 < abs(number) <= MOST:
         raise HTTPException(400, f"units: from -{MOST} to {MOST}, and not 0")
     key = await parts.operator(session).grant_quota(request.path_params["key"], number)
     return f"The quota is {key.quota} now. To undo it, grant {-number}."
 
 
-async def rotate(parts: Parts, request: Request, session: Session, _: Form) -> str:
-    """Give a key a new secret."""
-    new = await parts.operator(session).rotate_key(request.path_params["key"])
-    return Secret(f"The new secret, shown this once: {new.key}")
+async def limit(parts: Parts, request: Request, session: Session, form: Form) -> str:
+    """Let a key make so many searches a minute and a day."""
+    key_id = request.path_params["key"]
+    before = _limits((await parts.streams.key(key_id)).state)
+    limits = _whole(form, "per_minute"), _whole(form, "per_day")
+    key = await parts.operator(session).limit_key(key_id, *limits)
+    return f"The key may make {_limits(key)} now. To undo it, set {before}."
+
+
+async def rotate(parts: Parts, request: Request, session: Session, form: Form) -> str:
+    """Give a key a new secret; the old one may work on for a while."""
+    overlap = OVERLAPS.get(form.get("overlap", AT_ONCE))
+    if overlap is None:
+        raise HTTPException(400, f"overlap: one of {', '.join(OVERLAPS)}")
+    new = await parts.operator(session).rotate_key(request.path_params["key"], overlap)
+    old = f" The old one works until {text(new.old_until)}." if new.old_until else ""
+    return Secret(f"The new secret, shown this once: {new.key}{old}")
 
 
 async def revoke(parts: Parts, request: Request, session: Session, _: Form) -> str:
@@ -164,6 +180,7 @@ def _figures(key: Key, days: Mapping[datetime, tuple[int, int]], now: datetime) 
                 "runs out in": lasts if remaining > 0 else "it has run out",
                 "this minute": _window(minute_window(key, now)),
                 "this day": _window(day_window(key, now)),
+                "limits": _limits(key),
                 "old secret ends": key.old_until,
             }
         ),
@@ -192,9 +209,29 @@ def _actions(key_id: str, key: Key) -> Sequence[Action]:
     if key.revoked:
         return ()
     at, units = f"/console/keys/{key_id}", Input(name="units", label="Searches", required=True)
+    limits = {"per_minute": key.per_minute, "per_day": key.per_day}
     return (
         Action("Grant quota", f"{at}/grant", inputs=[units]),
-        Action("Rotate", f"{at}/rotate"),
+        Action(
+            "Limit",
+            f"{at}/limit",
+            inputs=[
+                Input(
+                    name=name,
+                    label=f"Searches {head(name).lower()}",
+                    value=str(most),
+                    required=True,
+                )
+                for name, most in limits.items()
+            ],
+        ),
+        Action(
+            "Rotate",
+            f"{at}/rotate",
+            inputs=[
+                Input(name="overlap", label="The old secret works on", options=[*OVERLAPS])
+            ],
+        ),
         Action("Revoke", f"{at}/revoke"),
     )
 
@@ -211,6 +248,18 @@ def _movement(recorded: RecordedEvent) -> Mapping[str, object]:
         "outcome": getattr(event, "outcome", None),
         "charged": getattr(event, "charged", None),
     }
+
+
+def _whole(form: Form, name: str) -> int:
+    said = form.get(name, "").strip()
+    try:
+        return int(said)
+    except ValueError:
+        raise HTTPException(400, f"{name}: {said[:20]!r} is no whole number") from None
+
+
+def _limits(key: Key) -> str:
+    return f"{key.per_minute} searches a minute, {key.per_day} a day"
 
 
 def _window(window: RateWindow) -> str:
