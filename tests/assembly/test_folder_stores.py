@@ -83,7 +83,10 @@ def test_a_full_disk_wants_room(folder: Folder) -> None:
     with no_file_larger(4096):
         why = folder.refused()
 
-    assert "the disk is full or has failed (disk I/O error); make room on its disk" in why
+    assert (
+        "the disk is full or read-only, or has failed (disk I/O error); make room on its disk"
+        in why
+    )
     assert BACKUP not in why
     folder.append()
     assert folder.events() == stored + 1

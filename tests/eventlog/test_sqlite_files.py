@@ -10,7 +10,7 @@ import random
 import resource
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -290,6 +290,28 @@ async def test_a_process_out_of_file_descriptors_writes_again_when_it_has_some(
 
 
 # Another process that holds the log.
+
+
+async def test_connections_that_were_opened_on_a_read_only_disk_are_not_kept(
+    path: Path,
+) -> None:
+    async with opened(path) as log:
+        datastore = log._recorder.datastore
+        writable = datastore.pool.db_name
+        datastore.pool.db_name = f"{writable}?mode=ro"
+        with ExitStack() as readers:  # SQLite falls back to reading, and stays so
+            for _ in range(4):
+                readers.enter_context(datastore.get_connection(commit=False))
+        datastore.pool.db_name = writable
+        refused = list[str]()
+        for number in range(8):
+            try:
+                await log.append([Append(f"key-{number}", NO_STREAM, units(number))])
+            except LogUnavailable as error:
+                refused.append(str(error))
+        assert ["readonly database" in each for each in refused] == [True] * 3, "once each"
+        await log.check_writes()
+        assert await log.head() == 8 - len(refused)
 
 
 async def test_an_append_waits_for_another_process_s_transaction(path: Path) -> None:

@@ -54,6 +54,7 @@ class Readiness:
 
     Attributes:
         events: The event log, of a role that reads it.
+        check_writes: Raises `LogUnavailable` while the log can be read and not written.
         clock: Dates the events.
         time: The database's time, which all roles of a cluster use.
         views: Not ready if they are too far behind.
@@ -69,6 +70,7 @@ class Readiness:
 
     events: EventLog | None = None
     keys: KeyStore | None = None
+    check_writes: Callable[[], Awaitable[None]] | None = None
     clock: Clock | None = None
     time: "DatabaseTime | None" = None
     views: Follower | None = None
@@ -113,6 +115,8 @@ class Readiness:
     async def _check_log(self, events: EventLog, body: dict[str, Any]) -> None:
         try:
             body["head"] = await events.head()
+            if self.check_writes is not None:
+                await self.check_writes()
         except LogUnavailable as error:
             body["ready"], body["log"] = False, str(error)
             return

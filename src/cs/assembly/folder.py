@@ -73,7 +73,7 @@ async def open_folder(
             snapshots = await stack.enter_async_context(Snapshots.in_file(folder.log))
             views = sqlite_views(folder.views, projections())
             stack.push_async_callback(views.close)
-            yield Stores(events, keys, views, snapshots)
+            yield Stores(events, keys, views, snapshots, events.check_writes)
     except DamagedEvent as damaged:
         raise DataFolderError(f"{damaged}, in {folder.path}: {OF_DAMAGE}") from damaged
     except (WrongMasterKey, KeysUnavailable, LogUnavailable, *FAILED) as error:

@@ -27,7 +27,9 @@ _WAIT = (
     "nothing is lost; end the process that holds it, or wait until it is done, and try again"
 )
 _ROOM = "nothing is lost; make room on its disk and try again"
-_DISK = "make room on its disk and try again; if there is room, the disk is failing"
+_DISK = (
+    "make room on its disk and try again; if there is room, the disk is read-only or failing"
+)
 _RIGHTS = (
     "nothing is lost; give this user the right to read and write {folder} and every file in "
     "it, on a file system that is not read-only, and try again"

@@ -144,6 +144,7 @@ async def run_service(
     ready = Readiness(
         log,
         keys,
+        check_writes=data.check_writes,
         clock=clock,
         views=runner,
         misconfiguration=misconfiguration or Misconfiguration(),

@@ -33,12 +33,18 @@ log = get_logger()
 
 
 class Stores(msgspec.Struct, frozen=True):
-    """The stores of a service, open: those of a data folder, or of shared databases."""
+    """The stores of a service, open: those of a data folder, or of shared databases.
+
+    Attributes:
+        snapshots: Of folded streams; none are made without.
+        check_writes: Raises `LogUnavailable` while the log can be read and not written.
+    """
 
     log: EventLog
     keys: KeyStore
     views: Views
-    snapshots: Snapshots | None = None  # of folded streams; none are made without
+    snapshots: Snapshots | None = None
+    check_writes: Callable[[], Awaitable[None]] | None = None
 
 
 class ProcessManager(msgspec.Struct, frozen=True):

@@ -161,8 +161,13 @@ class BatchRecorder(SQLiteApplicationRecorder):
         return [*super().construct_create_table_statements(), _STARTS_INDEX]
 
     def write(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
-        """Store each request or say why not; all that are stored commit together."""
+        """Store each request or say why not; all that are stored commit together.
+
+        Without a request, a page of the file is written as it was, to see whether it can be.
+        """
         with self._writing() as cursor:
+            if not requests:
+                cursor.execute("PRAGMA user_version = 0")
             answers = self._write_all(cursor, requests)
             failpoints.reach("log.before-commit")
         failpoints.reach("log.after-commit")
@@ -176,8 +181,14 @@ class BatchRecorder(SQLiteApplicationRecorder):
         with self.datastore.get_connection(commit=False) as connection:
             cursor = connection.cursor().sqlite_cursor
             cursor.execute("PRAGMA synchronous=FULL")
-            with transaction(cursor, commit=lambda: self._commit(cursor)):
-                yield cursor
+            try:
+                with transaction(cursor, commit=lambda: self._commit(cursor)):
+                    yield cursor
+            except sqlite3.OperationalError as error:
+                # It was opened while the disk was read-only, and never writes again.
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
+                    connection.close()
+                raise
 
     def _commit(self, cursor: sqlite3.Cursor) -> None:
         cursor.execute("COMMIT")
@@ -353,6 +364,7 @@ class SqliteEventLog(TableLog):
         self._file = LogFile(path)
         self._recorder = BatchRecorder.at(self._file.uri, lock_timeout_s)
         self._readers = DatabaseThreads("log-reader", 4)
+        self._write_failed = False
 
     async def __aenter__(self) -> Self:
         try:
@@ -379,7 +391,22 @@ class SqliteEventLog(TableLog):
         self._recorder.datastore.close()
 
     async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[int | Exception]:
-        return await asyncio.to_thread(self._write_here, requests)
+        try:
+            answers = await asyncio.to_thread(self._write_here, requests)
+        except LogUnavailable:
+            self._write_failed = True
+            raise
+        self._write_failed = False
+        return answers
+
+    async def check_writes(self) -> None:
+        """Pass if the last write succeeded, or one would now.
+
+        Raises:
+            LogUnavailable: The file cannot be written.
+        """
+        if self._write_failed:
+            await self._write(())
 
     def _write_here(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
         self._file.check()

@@ -1,5 +1,6 @@
 """The folder that holds everything an embedded service knows."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -13,6 +14,12 @@ from cs.runtime.private_files import make_private
 MASTER_KEY, NEXT_MASTER_KEY = "master.key", "master.key.next"
 #: Its time is that of the last backup, before that of the first start; it is empty.
 LAST_BACKUP = "last-backup"
+
+#: What to do about a file system that the kernel, or a mount, made read-only.
+_READ_ONLY = (
+    "nothing is lost; its file system is read-only: make it writable (the kernel's log may say "
+    "why it is not), and try again"
+)
 
 
 class DataFolderError(Exception):
@@ -52,10 +59,10 @@ class DataFolder:
             self._make()
         there = os.access(self.path, os.F_OK)
         if there and not os.access(self.path, os.W_OK | os.X_OK):
-            raise DataFolderError(
-                f"the data folder {self.path} cannot be written; "
-                "give this user the right to, or name another with --data-dir"
-            )
+            advice = "give this user the right to, or name another with --data-dir"
+            if os.statvfs(self.path).f_flag & os.ST_RDONLY:
+                advice = _READ_ONLY
+            raise DataFolderError(f"the data folder {self.path} cannot be written; {advice}")
         if not make and not os.access(self.log, os.F_OK):
             raise DataFolderError(
                 f"there is no data in {self.path}; `cs keys create` and `cs serve` make it, "
@@ -153,13 +160,16 @@ class DataFolder:
     def _make(self) -> None:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if os.access(self.path, os.W_OK):  # after an error of its disk it says so, too
+                os.utime(self.path)
         except OSError as error:
-            raise self._unusable("cannot be made", error) from error
+            why = "cannot be written" if self.path.is_dir() else "cannot be made"
+            raise self._unusable(why, error) from error
 
     def _unusable(self, why: str, error: OSError) -> DataFolderError:
-        return DataFolderError(
-            f"the data folder {self.path} {why}: {error.strerror}; name another with --data-dir"
-        )
+        read_only = error.errno == errno.EROFS
+        advice = _READ_ONLY if read_only else "name another with --data-dir"
+        return DataFolderError(f"the data folder {self.path} {why}: {error.strerror}; {advice}")
 
     def _check_whole(self) -> None:
         """Refuse to make new files where some of earlier data are left."""

@@ -163,8 +163,8 @@ class DatabaseThreads:
 _MEANING = {
     sqlite3.SQLITE_BUSY: "another process has held its lock too long",
     sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_IOERR: "the disk is full or has failed",
-    sqlite3.SQLITE_READONLY: "this user may not write it",
+    sqlite3.SQLITE_IOERR: "the disk is full or read-only, or has failed",
+    sqlite3.SQLITE_READONLY: "this user may not write it, or its disk is read-only",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_CORRUPT: "it is damaged",
     sqlite3.SQLITE_NOTADB: "it is damaged",

@@ -49,7 +49,7 @@ def test_a_full_disk_is_reported_loses_nothing_and_the_service_recovers(
     assert [c["email"] for c in reported["ended_after"]["contacts"]] == ["ada.kern@acme.test"]
     assert reported["after"]["status"] == "done"
     assert reported["usage_after"]["used"] == 3
-    assert "the disk is full or has failed" in service.stdout
+    assert "the disk is full or read-only, or has failed" in service.stdout
     here = ("--json", f"--data-dir={folder}")
     assert ran("log", "verify", *here).rows[-1]["violations"] == 0
     # Those that were answered; of the refused ones there is nothing.
