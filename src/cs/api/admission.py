@@ -27,8 +27,13 @@ from cs.domain.brand.events import (
     DEADLINE,
     AttemptFailed,
     BrandResolved,
+    ContactsDiscovered,
+    ContactsRanked,
     LookupFinished,
     LookupStarted,
+    MailboxNotVerified,
+    MailboxVerified,
+    MailDomainChecked,
 )
 from cs.domain.causation import RequestCause
 from cs.domain.contact import Query
@@ -60,9 +65,14 @@ NONCE = 8
 
 #: Lookups that run at once, if the settings say nothing else; each lasts about a minute.
 LOOKUPS = 1_000
-#: One in so many of those, but 8 at least, may have waited for half of their time without a
-#: first answer: with more, work piles up, and what is started now would end as `timeout`.
+#: One in so many of those, but 8 at least, may have waited for half of their time without an
+#: answer of a stage: with more, work piles up, and what is started now would end as `timeout`.
 LATE_SHARE, LATE_LEAST = 10, 8
+#: Answers of stages after which a lookup waits for the next.
+ANSWERS = (
+    *(BrandResolved, ContactsDiscovered, ContactsRanked),
+    *(MailboxVerified, MailboxNotVerified, MailDomainChecked),
+)
 
 
 class StoredAdmission(msgspec.Struct, frozen=True):
@@ -304,7 +314,7 @@ class RunningLookups:
 
     Args:
         most: That may run at once.
-        late_s: How long a lookup may wait for its first answer, in seconds of real time.
+        late_s: How long a lookup may wait for an answer, in seconds of real time.
         monotonic: Real time.
 
     Attributes:
@@ -312,7 +322,7 @@ class RunningLookups:
     """
 
     READS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {LookupStarted, BrandResolved, AttemptFailed, LookupFinished}
+        {LookupStarted, *ANSWERS, AttemptFailed, LookupFinished}
     )
 
     def __init__(
@@ -349,11 +359,14 @@ class RunningLookups:
                     self._starting.pop(lookup, None)
                     self._running.add(lookup)
                     self._unanswered.setdefault(lookup, self._monotonic())
-                case BrandResolved(lookup=lookup) | AttemptFailed(lookup=lookup):
+                case AttemptFailed(lookup=lookup):  # it is tried again when it is due
                     self._unanswered.pop(lookup, None)
                 case LookupFinished(lookup=lookup):
                     self._unanswered.pop(lookup, None)
                     self._running.discard(lookup)
+                case event if isinstance(event, ANSWERS):
+                    self._unanswered.pop(event.lookup, None)
+                    self._unanswered[event.lookup] = self._monotonic()
                 case _:
                     pass
 

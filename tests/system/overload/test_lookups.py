@@ -11,8 +11,13 @@ from cs.domain.brand.events import (
     EVENT_TOPICS,
     AttemptFailed,
     BrandResolved,
+    ContactsDiscovered,
+    ContactsRanked,
     LookupFinished,
     LookupStarted,
+    MailboxNotVerified,
+    MailboxVerified,
+    MailDomainChecked,
 )
 from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted
@@ -59,33 +64,64 @@ async def test_no_number_of_callers_at_one_moment_gets_past_the_bound() -> None:
         assert (statuses.count(202), statuses.count(503)) == (5, 25)
 
 
-@pytest.mark.parametrize("answer", [BrandResolved, AttemptFailed, LookupFinished])
-def test_work_that_is_not_taken_up_in_time_lets_no_more_start_until_it_is(
-    answer: type[AnyEvent],
-) -> None:
-    clock = ManualClock(AT)
-    lookups = RunningLookups(200, late_s=60, monotonic=clock.monotonic)
+ANSWERS: list[type[AnyEvent]] = [
+    *(BrandResolved, ContactsDiscovered, ContactsRanked),
+    *(MailboxVerified, MailboxNotVerified, MailDomainChecked),
+]
 
-    def see(name: str, count: int) -> None:
-        event = golden_event(name)
-        assert type(event) in RunningLookups.READS, "it is given no other"
-        lookups.on_events(
+
+class Seen:
+    """Lookups that run, with a clock, and events that they are given."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock(AT)
+        self.lookups = RunningLookups(200, late_s=60, monotonic=self.clock.monotonic)
+
+    def see(self, kind: type[AnyEvent], count: int) -> None:
+        assert kind in RunningLookups.READS, "it is given no other"
+        event = golden_event(next(topic for topic, of in EVENT_TOPICS.items() if of is kind))
+        self.lookups.on_events(
             [
                 RecordedEvent(n, "brand-a", n, replace(event, lookup=f"brand-a.{n}"))
                 for n in range(count)
             ]
         )
 
-    see("brand.lookup-started.v1", 21)
-    full = []
-    clock.set(AT + timedelta(seconds=60))
-    full.append(lookups.full)
-    clock.set(AT + timedelta(seconds=61))
-    full.append(lookups.full)
-    see(next(topic for topic, kind in EVENT_TOPICS.items() if kind is answer), 1)
-    full.append(lookups.full)
+    def full_at(self, seconds: float) -> bool:
+        self.clock.set(AT + timedelta(seconds=seconds))
+        return self.lookups.full
+
+
+@pytest.mark.parametrize("answer", [*ANSWERS, AttemptFailed, LookupFinished])
+def test_work_that_is_not_taken_up_in_time_lets_no_more_start_until_it_is(
+    answer: type[AnyEvent],
+) -> None:
+    seen = Seen()
+    seen.see(LookupStarted, 21)
+    full = [seen.full_at(60), seen.full_at(61)]
+    seen.see(answer, 1)
+    full.append(seen.full_at(61))
 
     assert full == [False, True, False], "no more than 20 may wait for longer than 60 s"
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_neither_does_work_that_piles_up_in_a_later_stage(answer: type[AnyEvent]) -> None:
+    seen = Seen()
+    seen.see(LookupStarted, 21)
+    seen.full_at(50)
+    seen.see(answer, 21)
+
+    assert [seen.full_at(110), seen.full_at(111)] == [False, True]
+
+
+@pytest.mark.parametrize("ended", [AttemptFailed, LookupFinished])
+def test_what_waits_for_no_stage_is_not_late(ended: type[AnyEvent]) -> None:
+    seen = Seen()
+    seen.see(LookupStarted, 21)
+    seen.see(ended, 21)
+
+    assert not seen.full_at(120)
 
 
 def test_a_start_that_was_not_stored_does_not_count() -> None:
