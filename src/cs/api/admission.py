@@ -61,8 +61,6 @@ log = get_logger()
 #: Characters of the random part of a lookup's id (40 bits).  It has to differ only from that
 #: of a lookup with the same number on the same brand, in a log that was since restored.
 NONCE = 8
-
-
 #: Lookups that run at once, if the settings say nothing else; each lasts about a minute.
 LOOKUPS = 1_000
 #: One in so many of those, but 8 at least, may have waited for half of their time without an
@@ -337,7 +335,7 @@ class RunningLookups:
         self._monotonic = monotonic
         self._unanswered: dict[str, float] = {}  # lookup -> since when, oldest first
         self._running: set[str] = set()
-        self._starting: dict[str, int] = {}  # lookup -> appends that may start it
+        self._starting: set[str] = set()
 
     @property
     def full(self) -> bool:
@@ -356,7 +354,7 @@ class RunningLookups:
         for recorded in page:
             match recorded.event:
                 case LookupStarted(lookup=lookup):
-                    self._starting.pop(lookup, None)
+                    self._starting.discard(lookup)
                     self._running.add(lookup)
                     self._unanswered.setdefault(lookup, self._monotonic())
                 case AttemptFailed(lookup=lookup):  # it is tried again when it is due
@@ -372,15 +370,11 @@ class RunningLookups:
 
     @contextmanager
     def starting(self, lookup: str) -> Iterator[None]:
-        """Count *lookup* while its start is appended, and after that until its event comes."""
-        self._starting[lookup] = self._starting.get(lookup, 0) + 1
+        """Count *lookup*, whose id no other append has, until the event of its start comes."""
+        self._starting.add(lookup)
         try:
             yield
         except BaseException:
             # Stored after all, its event comes like any other.
-            left = self._starting.get(lookup, 0) - 1
-            if left > 0:
-                self._starting[lookup] = left
-            else:
-                self._starting.pop(lookup, None)
+            self._starting.discard(lookup)
             raise

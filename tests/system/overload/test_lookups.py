@@ -132,12 +132,13 @@ def test_a_start_that_was_not_stored_does_not_count() -> None:
     assert not lookups.full
 
 
-def test_a_lost_race_to_start_a_lookup_frees_no_place() -> None:
+def test_a_lost_race_to_start_a_lookup_frees_no_place_but_its_own() -> None:
     lookups = RunningLookups(1)
-    loser = lookups.starting("one")
+    loser = lookups.starting("brand-a.1-lost")
     loser.__enter__()
-    with lookups.starting("one"):
+    with lookups.starting("brand-a.1-won"):
         pass
     loser.__exit__(LogUnavailable, LogUnavailable("lost the race"), None)
 
     assert lookups.full
+    assert len(lookups) == 1
