@@ -24,7 +24,6 @@ from cs.api.waiting import TimeLimits, within
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand.brand import Brand, brand_stream, stream_of
 from cs.domain.brand.events import (
-    DEADLINE,
     AttemptFailed,
     BrandResolved,
     ContactsDiscovered,
@@ -61,10 +60,9 @@ log = get_logger()
 #: Characters of the random part of a lookup's id (40 bits).  It has to differ only from that
 #: of a lookup with the same number on the same brand, in a log that was since restored.
 NONCE = 8
-#: Lookups that run at once, if the settings say nothing else; each lasts about a minute.
-LOOKUPS = 1_000
-#: One in so many of those, but 8 at least, may have waited for half of their time without an
-#: answer of a stage: with more, work piles up, and what is started now would end as `timeout`.
+#: One in so many of the lookups that may run, but 8 at least, may have waited for half of
+#: their time without an answer of a stage: with more, work piles up, and what is started now
+#: would end as `timeout`.
 LATE_SHARE, LATE_LEAST = 10, 8
 #: Answers of stages after which a lookup waits for the next.
 ANSWERS = (
@@ -325,8 +323,8 @@ class RunningLookups:
 
     def __init__(
         self,
-        most: int = LOOKUPS,
-        late_s: float = DEADLINE.total_seconds() / 2,
+        most: int,
+        late_s: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = most

@@ -125,7 +125,7 @@ def test_what_waits_for_no_stage_is_not_late(ended: type[AnyEvent]) -> None:
 
 
 def test_a_start_that_was_not_stored_does_not_count() -> None:
-    lookups = RunningLookups(1)
+    lookups = RunningLookups(1, late_s=60)
     with pytest.raises(LogUnavailable), lookups.starting("one"):
         raise LogUnavailable("full")
 
@@ -133,7 +133,7 @@ def test_a_start_that_was_not_stored_does_not_count() -> None:
 
 
 def test_a_lost_race_to_start_a_lookup_frees_no_place_but_its_own() -> None:
-    lookups = RunningLookups(1)
+    lookups = RunningLookups(1, late_s=60)
     loser = lookups.starting("brand-a.1-lost")
     loser.__enter__()
     with lookups.starting("brand-a.1-won"):
