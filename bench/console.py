@@ -45,7 +45,6 @@ from cs.sandbox.world import load as load_world
 from flatness import (
     GETS,
     OF_A_ROUND,
-    PAGE,
     POSTS,
     Stored,
     brand_history,
@@ -56,8 +55,8 @@ from flatness import (
     write,
 )
 from harness.served import Served, served
-from http_load import call, load
-from live_searches import cpu_s
+from http_load import Took, call, cpu_s, load
+from many_keys import build_views
 
 KEYS, RUNS, DAYS = 2_000, 100, 100
 #: Searches for each new brand: in a million events there are 20,000 brands.
@@ -101,8 +100,7 @@ async def make(folder: Path, events: int) -> None:
     keys = await new_keys(folder, 2)
     write(folder, past(events, keys[0].id))
     async with open_folder(DataFolder(folder)) as data:
-        while page := await data.log.tail(await data.views.position(), PAGE):
-            await data.views.apply(page, lambda _, body: body)
+        await build_views(data.log, data.views)
         await Streams(data.log, data.snapshots).key(keys[0].id)  # has its snapshot made
     with served(folder, CS_LOG_LEVEL="error") as at:
         for _ in range(LIVE):
@@ -189,14 +187,14 @@ async def look_at(url: str) -> None:
     await asyncio.gather(*map(keep_open, OPEN))
 
 
-async def p99_ms(at: Served, keys: Sequence[NewSecret], newest: int) -> float:
-    """Return the p99 of calls with *keys*, a sixth searches of the *newest* brands."""
+async def calls_with(at: Served, keys: Sequence[NewSecret], newest: int) -> Took:
+    """Return what calls with *keys* took, a sixth of them searches of the *newest* brands."""
     calls = [call("GET", "/v1/usage", key.key) for key in keys for _ in range(GETS)]
     for n, key in enumerate([*keys] * POSTS):
         body = msgspec.json.encode({"brand": name_of(newest - n)})
         calls.append(call("POST", "/v1/contacts", key.key, body))
     random.Random(0).shuffle(calls)
-    return (await load(at.base_url.removesuffix("/v1"), calls, 200)).quantile_ms(0.99)
+    return await load(at.base_url.removesuffix("/v1"), calls, pid=at.pid)
 
 
 async def pairs(at: Served, keys: Sequence[NewSecret], newest: int) -> str:
@@ -210,9 +208,9 @@ async def pairs(at: Served, keys: Sequence[NewSecret], newest: int) -> str:
         consoles = await asyncio.create_subprocess_exec(*words) if name == "with" else None
         await asyncio.sleep(3)
         used = keys[turn * OF_A_TURN : (turn + 1) * OF_A_TURN]
-        used_s = cpu_s(at.pid)
-        found[name].append(round(await p99_ms(at, used, newest), 1))
-        cpu[name].append(cpu_s(at.pid) - used_s)
+        took = await calls_with(at, used, newest)
+        found[name].append(round(took.quantile_ms(0.99), 1))
+        cpu[name].append(took.cpu_s)
         if consoles is not None:
             assert consoles.returncode is None, "the consoles ended"
             consoles.kill()

@@ -1,13 +1,12 @@
 """Whether a call costs the same however much is stored: a long log compared with a short one.
 
     PYTHONPATH=tests .venv/bin/python bench/flatness.py [--events N] [--keys N] [--brands N]
-        [--folder DIR] [--json]
+        [--json]
 
 Two data folders of `cs serve` on SQLite.  Both have the keys that are called with, their old
 searches and the brands those were about; the long one has besides so many keys, brands and
 events that it holds as many of each as asked for (ten million events, a million keys and a
-million brands unless given: some 6 GB).  Views are at the log's head.  With ``--folder`` the
-long one is kept there, and used again.
+million brands unless given: some 6 GB).  Views are at the log's head.
 
 Measured, by turns over five rounds: processor time of a call and calls a second, GET of an old
 search, GET of the usage, and POST of an old brand, answered from reuse; no round calls with a
@@ -16,12 +15,10 @@ first answer, and their memory.  ``ratio`` is long by short; the goal is 1.2, an
 first answer of ten million events.
 """
 
-import argparse
 import asyncio
 import json
 import os
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -45,15 +42,14 @@ from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from harness.served import Served, served
 from http_load import CONNECTIONS, Took, call, load
-from live_searches import cpu_s
-from many_keys import fill_sqlite
+from many_keys import build_views, fill_sqlite, memory_mib
+from shown import command, show
 
 ROUNDS = 5
 #: Keys called with in a round, and calls of each with one: below every limit.
 OF_A_ROUND, POSTS, GETS = 60, 5, 25
 #: Old searches of each key that is called with, about as many brands.
 SEARCHES = 20
-PAGE = 5_000
 #: When all of the past happened: no limit counts it, and all of it is reused.
 PAST = timedelta(days=2)
 Stored = tuple[str, int, AnyEvent]
@@ -142,8 +138,7 @@ async def made(path: Path, more: Iterator[Stored], at: datetime) -> list[NewSecr
     write(path, called(keys, at))
     write(path, more)
     async with open_folder(DataFolder(path)) as data:
-        while page := await data.log.tail(await data.views.position(), PAGE):
-            await data.views.apply(page, lambda _, body: body)
+        await build_views(data.log, data.views)
     return keys
 
 
@@ -165,16 +160,9 @@ def calls_of(keys: Sequence[NewSecret], rng: random.Random) -> dict[str, list[by
     return {"GET an old search": old, "GET usage": usage, "POST from reuse": posts}
 
 
-async def one_round(
-    at: Served, keys: Sequence[NewSecret], turn: int
-) -> dict[str, tuple[Took, float]]:
-    found = {}
-    url = at.base_url.removesuffix("/v1")
-    for kind, calls in calls_of(keys, random.Random(turn)).items():
-        before = cpu_s(at.pid)
-        took = await load(url, calls, 200)
-        found[kind] = took, cpu_s(at.pid) - before
-    return found
+async def one_round(at: Served, keys: Sequence[NewSecret], turn: int) -> dict[str, Took]:
+    url, calls = at.base_url.removesuffix("/v1"), calls_of(keys, random.Random(turn))
+    return {kind: await load(url, of_kind, pid=at.pid) for kind, of_kind in calls.items()}
 
 
 async def started(stack: ExitStack, path: Path, key: NewSecret) -> tuple[Served, float]:
@@ -182,35 +170,21 @@ async def started(stack: ExitStack, path: Path, key: NewSecret) -> tuple[Served,
     began = time.perf_counter()
     at = stack.enter_context(served(path, CS_LOG_LEVEL="error"))
     url = at.base_url.removesuffix("/v1")
-    await load(url, [call("GET", "/v1/usage", key.key)], 200)
+    await load(url, [call("GET", "/v1/usage", key.key)])
     return at, time.perf_counter() - began
 
 
-def memory_mib(pid: int) -> int:
-    """Return the memory of a process that is in use, MiB."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) // 1024
-
-
-async def main(events: int, keys: int, brands: int, folder: Path | None) -> dict[str, Any]:
+async def main(events: int, keys: int, brands: int) -> dict[str, Any]:
     at = datetime.now(UTC) - PAST
     with ExitStack() as stack:
         own = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         short_keys = await made(own / "short", iter(()), at)
-        long = (folder or own) / "long"
-        kept = long / "keys.json"
-        if kept.exists():
-            long_keys = msgspec.json.decode(kept.read_bytes(), type=list[NewSecret])
-        else:
-            began = time.perf_counter()
-            long_keys = await made(long, others(events, keys, brands, at), at)
-            kept.write_bytes(msgspec.json.encode(long_keys))
-            print(f"made in {time.perf_counter() - began:.0f} s", file=sys.stderr)
-        folders = {"short": (own / "short", short_keys), "long": (long, long_keys)}
+        long_keys = await made(own / "long", others(events, keys, brands, at), at)
+        folders = {"short": (own / "short", short_keys), "long": (own / "long", long_keys)}
         services, first_s = {}, {}
         for name, (path, of) in folders.items():
             services[name], first_s[name] = await started(stack, path, of[-1])
-        measured: dict[str, list[dict[str, tuple[Took, float]]]] = {"short": [], "long": []}
+        measured: dict[str, list[dict[str, Took]]] = {"short": [], "long": []}
         for turn in range(ROUNDS):
             for name, (_, of) in folders.items():
                 part = of[turn * OF_A_ROUND : (turn + 1) * OF_A_ROUND]
@@ -228,13 +202,9 @@ async def main(events: int, keys: int, brands: int, folder: Path | None) -> dict
     }
 
 
-def row(
-    short: Sequence[tuple[Took, float]], long: Sequence[tuple[Took, float]]
-) -> dict[str, float]:
-    cpu = [
-        median(used / len(took.times_s) * 1000 for took, used in each) for each in (short, long)
-    ]
-    rate = [median(took.per_s for took, _ in each) for each in (short, long)]
+def row(short: Sequence[Took], long: Sequence[Took]) -> dict[str, float]:
+    cpu = [median(took.cpu_ms for took in each) for each in (short, long)]
+    rate = [median(took.per_s for took in each) for each in (short, long)]
     return {
         "short_cpu_ms": round(cpu[0], 3),
         "long_cpu_ms": round(cpu[1], 3),
@@ -245,21 +215,10 @@ def row(
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--keys", type=int, default=1_000_000)
     parser.add_argument("--brands", type=int, default=1_000_000)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    found = asyncio.run(main(given.events, given.keys, given.brands, given.folder))
-    if given.json:
-        print(json.dumps(found))
-    else:
-        print(f"load {found['load_1m']}")
-        for kind, figures in found["rows"].items():
-            print(f"{kind:<20}" + "   ".join(f"{k} {v}" for k, v in figures.items()))
-        print(
-            f"to the first answer: {found['first_answer_s']} s;"
-            f" memory {found['memory_mib']} MiB"
-        )
+    found = asyncio.run(main(given.events, given.keys, given.brands))
+    show(found, as_json=given.json)

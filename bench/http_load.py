@@ -5,9 +5,11 @@ each connection sends its next call when the last answer is whole.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -21,13 +23,19 @@ class Unexpected(Exception):
 
 @dataclass
 class Took:
-    """What calls took."""
+    """What calls took, and the processor time of the service for them, if it was measured."""
 
     times_s: list[float]
     total_s: float
+    cpu_s: float = 0.0
 
     def __add__(self, other: "Took") -> "Took":
         return Took(self.times_s + other.times_s, self.total_s + other.total_s)
+
+    @property
+    def cpu_ms(self) -> float:
+        """Of one call."""
+        return self.cpu_s / len(self.times_s) * 1000
 
     @property
     def per_s(self) -> float:
@@ -96,8 +104,16 @@ class _Caller(asyncio.Protocol):
             self._transport.close()
 
 
-async def load(url: str, calls: Sequence[bytes], status: int) -> Took:
-    """Make all *calls* to *url*'s host and port.
+def cpu_s(pid: int) -> float:
+    """Return the processor time of all threads of a process until now."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def load(
+    url: str, calls: Sequence[bytes], status: int = 200, pid: int | None = None
+) -> Took:
+    """Make all *calls* to *url*'s host and port, which the process *pid* serves.
 
     Raises:
         Unexpected: An answer had another status than *status*.
@@ -109,7 +125,7 @@ async def load(url: str, calls: Sequence[bytes], status: int) -> Took:
     times_s: list[float] = []
     left = iter(calls)
     loop = asyncio.get_running_loop()
-    began = time.perf_counter()
+    before_s, began = cpu_s(pid) if pid else 0.0, time.perf_counter()
     callers = []
     for _ in range(CONNECTIONS):
         _, caller = await loop.create_connection(
@@ -117,7 +133,8 @@ async def load(url: str, calls: Sequence[bytes], status: int) -> Took:
         )
         callers.append(caller)
     await asyncio.gather(*(caller.done for caller in callers))
-    return Took(times_s, time.perf_counter() - began)
+    total_s = time.perf_counter() - began
+    return Took(times_s, total_s, cpu_s(pid) - before_s if pid else 0.0)
 
 
 def _length(head: bytearray) -> int:

@@ -2,22 +2,16 @@
 
     PYTHONPATH=tests .venv/bin/python bench/many_keys.py [KEYS] [--json]
 
-Each form, SQLite in one process and the API on PostgreSQL, is started in a process of its
-own, from its first instruction to being ready, three times.  Prints the median of the seconds,
-and the peak of memory, MiB.
+`cs serve` on SQLite and `cs api` on PostgreSQL are each started three times.  Shown are the
+median of the seconds until calls are answered, and the peak of memory by then, MiB.
 """
 
 import asyncio
-import json
-import resource
 import secrets
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -27,25 +21,23 @@ import asyncpg
 import msgspec
 
 from cs.assembly.folder import open_folder
-from cs.assembly.one_process import memory_bus, run_service
-from cs.assembly.roles import run_api
 from cs.domain.codec import topic_of
 from cs.domain.key import KeyIssued
 from cs.eventlog.port import EventLog
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
-from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import STORES, migrate
+from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views
 from cs.projections.views import Views
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
-from cs.settings import Settings
 from harness.memory_keys import MemoryKeyStore
-from harness.servers.own_folder import own_folder
-from harness.servers.postgres import running_postgres
+from harness.served import Served
+from harness.service_process import ServiceProcess
+from shown import command, show
+from system.cluster.cluster import running_cluster
 
 PAGE = 5_000
 ROUNDS = 3
@@ -92,77 +84,37 @@ async def build_views(log: EventLog, views: Views) -> None:
         await views.apply(page, lambda _, body: body)
 
 
-def settings_of(postgres: str, folder: Path) -> Settings:
-    return Settings(
-        postgres=f"{postgres}/service",
-        keys_postgres=f"{postgres}/keys",
-        master_key_file=folder / "master.key",
-    )
+def memory_mib(pid: int, kind: str = "VmRSS") -> int:
+    """Return the memory of a process, MiB: what is in use, or ``VmHWM``, the most that was."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(kind)) // 1024
 
 
-@asynccontextmanager
-async def embedded(folder: Path) -> AsyncIterator[None]:
-    async with (
-        open_folder(DataFolder(folder)) as data,
-        run_service(
-            data,
-            [],
-            bus=memory_bus(),
-            clock=SystemClock(),
-            settings=Settings(lookup_deadline_s=120),
-        ),
-    ):
-        yield
-
-
-async def child(form: str, place: str, folder: Path) -> None:
-    """Start one service, and say when it is ready and how large it became."""
-    service = (
-        embedded(folder) if form == "SQLite" else run_api(settings_of(place, folder), "live")
-    )
-    async with service:
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, flush=True)
-
-
-def measured(form: str, place: str, folder: Path) -> tuple[float, int]:
-    """Return the seconds to being ready, and the peak in MiB."""
-    command = [sys.executable, __file__, "child", form, place, str(folder)]
+def measured(service: ServiceProcess) -> dict[str, float]:
     took, peaks = [], []
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            peaks.append(int(process.stdout.readline()))
-            took.append(time.perf_counter() - began)
-    return median(took), max(peaks)
+        service.start()
+        service.wait_ready()
+        took.append(time.perf_counter() - began)
+        peaks.append(memory_mib(service.pid, "VmHWM"))
+        service.kill()
+    return {"ready_s": round(median(took), 2), "peak_mib": max(peaks)}
 
 
 async def make_sqlite(folder: Path, keys: int) -> None:
     async with open_folder(DataFolder(folder)) as data:
-        await Operator(Streams(data.log), SystemClock()).choose_world("live")
+        await Operator(Streams(data.log), SystemClock()).choose_world("sandbox")
     fill_sqlite(folder, issued(keys))
     async with open_folder(DataFolder(folder)) as data:
         await build_views(data.log, data.views)
 
 
-async def make_postgres(postgres: str, folder: Path, keys: int) -> None:
-    settings = settings_of(postgres, folder)
-    (folder / "master.key").write_bytes(secrets.token_bytes(32))
-    (folder / "master.key").chmod(0o600)
-    admin = await asyncpg.connect(f"{postgres}/postgres")
-    for name in ("service", "keys"):
-        assert name in STORES
-        await admin.execute(f"CREATE DATABASE {name}")
-        async with (
-            open_pool(f"{postgres}/{name}", role="bench") as pool,
-            connected(pool) as connection,
-        ):
-            await migrate(connection, name)
-    await admin.close()
-    async with open_pool(settings.postgres or "", role="bench") as pool:
+async def make_postgres(dsn: str, keys: int) -> None:
+    async with open_pool(dsn, role="bench") as pool:
         async with PostgresEventLog(pool, MemoryKeyStore()) as log:
-            await Operator(Streams(log), SystemClock()).choose_world("live")
-        await fill_postgres(settings.postgres or "", keys)
+            await Operator(Streams(log), SystemClock()).choose_world("sandbox")
+        await fill_postgres(dsn, keys)
         async with PostgresEventLog(pool, MemoryKeyStore()) as log:
             views = postgres_views(pool, projections())
             await build_views(log, views)
@@ -170,29 +122,17 @@ async def make_postgres(postgres: str, folder: Path, keys: int) -> None:
         await pool.execute("ANALYZE")
 
 
-def main(keys: int) -> dict[str, tuple[float, int]]:
+def main(keys: int) -> dict[str, dict[str, float]]:
     with tempfile.TemporaryDirectory() as name:
         asyncio.run(make_sqlite(Path(name), keys))
-        found = {"SQLite": measured("SQLite", "", Path(name))}
-    with (
-        own_folder() as folder,
-        running_postgres(folder / "postgres") as server,
-        tempfile.TemporaryDirectory() as name,
-    ):
-        postgres = server.dsn.removesuffix("/postgres")
-        asyncio.run(make_postgres(postgres, Path(name), keys))
-        return found | {"PostgreSQL": measured("PostgreSQL", postgres, Path(name))}
+        found = {"SQLite": measured(Served(Path(name)))}
+    with running_cluster(kinds=()) as cluster:
+        asyncio.run(make_postgres(cluster.postgres.dsn_of("service"), keys))
+        return found | {"PostgreSQL": measured(cluster.add("api"))}
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["child"]:
-        form, place, folder = sys.argv[2:]
-        asyncio.run(child(form, place, Path(folder)))
-    else:
-        numbers = [int(each) for each in sys.argv[1:] if each != "--json"]
-        found = main(*numbers or [1_000_000])
-        if "--json" in sys.argv:
-            print(json.dumps(found))
-        else:
-            for form, (took_s, peak_mib) in found.items():
-                print(f"{form:<12}{took_s:8.2f} s{peak_mib:8d} MiB")
+    parser = command(__doc__)
+    parser.add_argument("keys", nargs="?", type=int, default=1_000_000)
+    given = parser.parse_args()
+    show({"rows": main(given.keys)}, as_json=given.json)

@@ -15,16 +15,13 @@ no limit is met; an answer with another status than the one measured ends the ru
 
 ``ratio`` is calls a second against those of the hand-written service, more is better.
 ``cpu_ms`` is the processor time of the serving process for a call, less is better; it depends
-little on what else the machine does.  ``caller`` is the part of a core that the calling process
-took; near 1 it is the caller that is measured.
+little on what else the machine does.
 """
 
-import argparse
 import json
 import os
 import re
 import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -36,15 +33,13 @@ import httpx
 import uvloop
 
 from cli.command import environment
-from crud_service import KEYS, PER_MINUTE, secret_of
-from harness.api_keys import new_keys
+from crud_service import KEYS, PER_MINUTE, search_of, secret_of
+from harness.api_keys import new_keys, operating
 from harness.served import served
-from harness.servers.own_folder import own_folder
-from harness.servers.postgres import running_postgres
 from harness.service_process import ServiceProcess
 from http_load import CONNECTIONS, Took, call, load
-from live_searches import cpu_s
-from postgres_service import SharedService, url_of
+from shown import command, show
+from system.cluster.cluster import Cluster, running_cluster
 
 HERE = Path(__file__).parent
 BRAND = "Veltrana"
@@ -69,15 +64,6 @@ class Kind:
     def of_round(self, turn: int) -> list[bytes]:
         each = len(self.calls) // ROUNDS
         return self.calls[turn * each : (turn + 1) * each]
-
-
-@dataclass
-class Measured:
-    """One round of a kind of call."""
-
-    took: Took
-    cpu_s: float  # of the serving process
-    caller_s: float  # processor time of this one
 
 
 def by_hand(stack: ExitStack, name: str, folder: Path, postgres: str = "") -> tuple[str, int]:
@@ -118,14 +104,8 @@ async def crud_kinds(url: str, pid: int, total: int) -> list[Kind]:
     ]
 
 
-async def keyed_kinds(url: str, pid: int, total: int) -> list[Kind]:
-    secrets = [secret_of(n) for n in range(min(KEYS, 2 * total // PER_MINUTE + 1))]
-    stored = []
-    async with httpx.AsyncClient(base_url=url) as client:
-        for secret in secrets:
-            headers = {"Authorization": f"Bearer {secret}"}
-            answer = await client.post("/contacts", json={"brand": BRAND}, headers=headers)
-            stored.append((answer.raise_for_status().json()["id"], secret))
+def keyed_kinds(url: str, pid: int, total: int) -> list[Kind]:
+    stored = [(search_of(n), secret_of(n)) for n in range(KEYS)]
     gets = [
         call("GET", f"/searches/{search}", secret)
         for search, secret in spread(stored, PER_MINUTE, total)
@@ -169,77 +149,70 @@ async def our_kinds(stack: ExitStack, folder: Path, total: int) -> list[Kind]:
     ]
 
 
-async def shared_kinds(stack: ExitStack, folder: Path, total: int) -> list[Kind]:
-    """Return the kinds of calls to services on PostgreSQL; *folder* has ours on SQLite."""
-    place = stack.enter_context(own_folder())
-    dsn = stack.enter_context(running_postgres(place / "postgres", durable=True)).dsn
-    kinds = await keyed_kinds(*by_hand(stack, "keyed", folder, dsn), total)
-    shared = SharedService(stack, dsn, folder)
-    await shared.make(folder / "data", BRAND)
-    shared.start("project")
-    api = shared.start("api", "--port=0")
-    keys = await shared.new_keys(-(-total // CHECKS))
-    gets = await finished(url_of(api), keys, total)
+async def shared_kinds(
+    stack: ExitStack, folder: Path, cluster: Cluster, total: int
+) -> list[Kind]:
+    """Return the kinds of calls to services on one PostgreSQL."""
+    kinds = keyed_kinds(*by_hand(stack, "keyed", folder, cluster.postgres.dsn), total)
+    async with operating(cluster.environment) as operator:
+        keys = [
+            (await operator.create_key("bench", 10)).key for _ in range(-(-total // CHECKS))
+        ]
+    url = cluster.urls[0].removesuffix("/v1")
+    gets = await finished(url, keys, total)
+    for name, role in cluster.roles.items():
+        if name not in {"api-1", "project-1"}:  # which answer what was found
+            role.end()
     name = "ours on PostgreSQL, GET finished search"
-    return [*kinds, Kind(name, url_of(api), api.pid, 200, gets, kinds[0].name)]
+    pid = cluster.roles["api-1"].pid
+    return [*kinds, Kind(name, url, pid, 200, gets, kinds[0].name)]
 
 
-async def measure(kinds: Sequence[Kind]) -> dict[str, list[Measured]]:
+async def measure(kinds: Sequence[Kind]) -> dict[str, list[Took]]:
     for kind in kinds:
         if "GET" in kind.name:
             await load(kind.url, kind.calls[:CONNECTIONS], kind.status)
-    measured: dict[str, list[Measured]] = {kind.name: [] for kind in kinds}
+    measured: dict[str, list[Took]] = {kind.name: [] for kind in kinds}
     for turn in range(ROUNDS):
         for kind in kinds:
-            before, caller = cpu_s(kind.pid), time.process_time()
-            took = await load(kind.url, kind.of_round(turn), kind.status)
-            caller_s = time.process_time() - caller
-            measured[kind.name].append(Measured(took, cpu_s(kind.pid) - before, caller_s))
+            took = await load(kind.url, kind.of_round(turn), kind.status, kind.pid)
+            measured[kind.name].append(took)
     return measured
 
 
-def row(kind: Kind, measured: dict[str, list[Measured]]) -> dict[str, Any]:
+def row(kind: Kind, measured: dict[str, list[Took]]) -> dict[str, Any]:
     ours, theirs = measured[kind.name], measured[kind.against]
-    per_s = [each.took.per_s for each in ours]
-    together = sum((each.took for each in ours), Took([], 0.0))
+    per_s = [each.per_s for each in ours]
+    together = sum(ours, Took([], 0.0))
     pairs = zip(ours, theirs, strict=True)
     return {
-        "name": kind.name,
         "per_s": round(median(per_s)),
         "spread": round((max(per_s) - min(per_s)) / median(per_s), 2),
         "p50_ms": round(together.quantile_ms(0.5), 2),
         "p99_ms": round(together.quantile_ms(0.99), 2),
-        "ratio": round(median(one.took.per_s / other.took.per_s for one, other in pairs), 2),
-        "cpu_ms": round(median(each.cpu_s / len(each.took.times_s) for each in ours) * 1000, 3),
-        "caller": round(sum(each.caller_s for each in ours) / together.total_s, 2),
+        "ratio": round(median(one.per_s / other.per_s for one, other in pairs), 2),
+        "cpu_ms": round(median(each.cpu_ms for each in ours), 3),
     }
 
 
-async def main(calls: int, *, as_json: bool) -> None:
+async def main(calls: int, cluster: Cluster) -> dict[str, Any]:
     total = calls * ROUNDS
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         kinds = [
             *await crud_kinds(*by_hand(stack, "crud", folder), total),
             *await our_kinds(stack, folder / "data", total),
-            *await shared_kinds(stack, folder, total),
+            *await shared_kinds(stack, folder, cluster, total),
         ]
         measured = await measure(kinds)
-    rows = [row(kind, measured) for kind in kinds]
-    load_1m = round(os.getloadavg()[0], 1)
-    if as_json:
-        print(json.dumps({"rounds": ROUNDS, "load_1m": load_1m, "rows": rows}))
-        return
-    print(f"{ROUNDS} rounds over {CONNECTIONS} connections; load {load_1m}")
-    print(f"{'':<44}" + "".join(f"{name:>12}" for name in list(rows[0])[1:]))
-    for each in rows:
-        name, *figures = each.values()
-        print(f"{name:<44}" + "".join(f"{figure:>12}" for figure in figures))
+    rows = {kind.name: row(kind, measured) for kind in kinds}
+    return {"load_1m": round(os.getloadavg()[0], 1), "rows": rows}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("calls", nargs="?", type=int, default=1500)
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    uvloop.run(main(given.calls, as_json=given.json))
+    with running_cluster(durable=True) as cluster:
+        found = uvloop.run(main(given.calls, cluster))
+    show(found, as_json=given.json)

@@ -6,7 +6,6 @@ licence that is not allowed, a pinned package that is not installed, or a known 
 Without a reachable source of advisories the other checks count and the last line says so.
 """
 
-import argparse
 import json
 import re
 import subprocess
@@ -58,11 +57,6 @@ _ADVISORIES_S = 120
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object in place of lines")
-    asked = parser.parse_args()
     shipped, pinned = pins("image.txt"), pins("dev.txt")
     rows = [row(name, pin, shipped=name in shipped) for name, pin in sorted(pinned.items())]
     wrong = [found for each in rows if (found := fault(each))]
@@ -70,11 +64,7 @@ def main() -> int:
     SBOM.write_text(bill([each for each in rows if each["shipped"]]) + "\n")
     known, unchecked = advisories()
     wrong += known
-    if asked.json:
-        report = {"packages": rows, "faults": wrong, "advisories_unchecked": unchecked}
-        print(json.dumps(report, indent=2))
-    else:
-        printed(rows, wrong, unchecked)
+    printed(rows, wrong, unchecked)
     return 1 if wrong else 0
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
+SUITE = "bookworm"
 PACKAGES = "python3,python3-venv,make"
 USER = "newcomer"
 HOMES = {USER: f"/home/{USER}", "root": "/root"}
@@ -48,11 +49,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--suite", default="bookworm", help="release of Debian (%(default)s)")
     parser.add_argument(
         "--user", default=USER, choices=HOMES, help="whose commands (%(default)s)"
     )
-    parser.add_argument("--keep", action="store_true", help="leave the machine's folder there")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("command", nargs="*", default=COMMANDS, help="in place of the two")
     asked = parser.parse_args()
@@ -69,14 +68,11 @@ def main() -> int:
     folder.chmod(0o755)
     try:
         machine = folder / "root"
-        made(machine, asked.suite)
+        made(machine)
         with_the_tree(machine, asked.user)
         return max([ran(machine, asked.user, command) for command in asked.command])
     finally:
-        if asked.keep:
-            print(f"The machine is left in {folder}")
-        else:
-            shutil.rmtree(folder)
+        shutil.rmtree(folder)
 
 
 def what_is_missing() -> str | None:
@@ -87,12 +83,12 @@ def what_is_missing() -> str | None:
     return None
 
 
-def made(machine: Path, suite: str) -> None:
+def made(machine: Path) -> None:
     """Install Debian in *machine*, from the package sources of this machine where it is one."""
-    print(f"Installing Debian {suite} with {PACKAGES} in {machine} ...", flush=True)
+    print(f"Installing Debian {SUITE} with {PACKAGES} in {machine} ...", flush=True)
     sources = Path("/etc/apt/sources.list.d").glob("debian.sources")
     wanted = ("--quiet", "--variant=minbase", f"--include={PACKAGES}")
-    run("mmdebstrap", *wanted, suite, machine, *sources)
+    run("mmdebstrap", *wanted, SUITE, machine, *sources)
     run("chroot", machine, "useradd", "--create-home", USER)
     certificates = {os.environ[name] for name in CERTIFICATES if name in os.environ}
     for file in (*NETWORK_FILES, *certificates):
