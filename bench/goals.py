@@ -80,6 +80,20 @@ def start(found: Any) -> Iterator[Row]:
         yield Row(f"Start with 1 million keys, {form}", shown, "≤ 3 s, ≤ 200 MiB", reached)
 
 
+def fair(found: Any) -> Iterator[Row]:
+    row, most = found["rows"]["with a list"], found["most"]
+    shown = f"{row['median_lookups']} lookups, at most {row['longest_lookups']}"
+    what = "A single search next to another key's list"
+    yield Row(what, shown, "at most 1 lookup more", row["longest_lookups"] <= 2)
+    calm, busy = most["without the flood"], most["with it"]
+    refused, bound = found["rows"]["flood"]["refused"], found["lookups_at_once"]
+    waits = busy["bus_waiting_messages"]
+    shown = f"{refused:.0%} refused, {busy['memory_mib']} MiB, {waits} messages wait"
+    reached = refused > 0 and busy["memory_mib"] <= 1.25 * calm["memory_mib"] and waits <= bound
+    goal = f"refused; ≤ 1.25 × {calm['memory_mib']} MiB, ≤ {bound} messages"
+    yield Row("More searches than are carried", shown, goal, reached)
+
+
 def flat(found: Any) -> Iterator[Row]:
     for call, row in found["rows"].items():
         yield Row(
@@ -97,6 +111,7 @@ PARTS: Mapping[str, tuple[Sequence[str], Callable[[Any], Iterator[Row]]]] = {
     "cluster": (("live_searches.py", "64", "--cluster"), cluster),
     "append": (("event_log_postgres.py", "8000"), append),
     "start": (("many_keys.py",), start),
+    "fair": (("fairness.py",), fair),
     "flat": (("flatness.py",), flat),
 }
 
