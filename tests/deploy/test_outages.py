@@ -80,6 +80,8 @@ def _healthy() -> dict[str, str]:
         f'cs_spending_total_cap_usd{{period="month",{of}}}': "100",
         f'cs_spending_total_left_usd{{period="month",{of}}}': "50",
         'cs_appends_total{result="unavailable",instance="api:8081"}': "0+0",
+        'cs_canary_interval_seconds{instance="api:8081"}': "1800",
+        'cs_canary_success_timestamp_seconds{instance="api:8081"}': "0+15",
         'cs_database_size_bytes{database="service",instance="api:8081"}': "1e9",
     }
 
@@ -129,17 +131,19 @@ OUTAGES = {
         },
     ),
     "the service's database is gone": Outage(
-        {"ProcessIsNotReady": 4, "AppendsFail": 1, "NotMeasured": 8},
+        {"ProcessIsNotReady": 4, "AppendsFail": 1, "NotMeasured": 8, "CanaryFails": 1},
         shown={
             **{f'cs_ready{{instance="{role}:8081"': "0" for role in ON_DATABASE},
             "cs_appends_total": "0+3",
+            "cs_canary_success": "300",
             'part="cluster"': "1",
             'part="followers"': "1",
         },
     ),
     "the service's database hangs": Outage(
-        {"ProcessIsNotReady": 4, "NotMeasured": 12},
+        {"ProcessIsNotReady": 4, "NotMeasured": 12, "CanaryFails": 1},
         shown={
+            "cs_canary_success": "300",
             **{f'cs_ready{{instance="{role}:8081"': "0" for role in ON_DATABASE},
             "cs_not_measured": "1",
         },

@@ -21,8 +21,8 @@ from cs.postgres.pool import Pool, check_address, connected, open_pool
 from cs.postgres.schema import Store, check
 from cs.postgres.sql import PostgresDatabase
 from cs.runtime.clock import Clock, SystemClock
-from cs.runtime.private_files import exposed
 from cs.settings import BadSettings, Settings
+from cs.settings.secret_files import read_secret
 
 _KEY_BYTES = 32
 
@@ -117,21 +117,6 @@ def read_key(file: Path | None, setting: str) -> bytes:
     if len(key) != _KEY_BYTES:
         raise BadSettings(f"{setting}: {file} is not of {_KEY_BYTES} bytes; {how}")
     return key
-
-
-def read_secret(file: Path, setting: str, most_bytes: int) -> bytes:
-    """Return what is in *file*, up to one byte more than *most_bytes*.
-
-    Raises:
-        BadSettings: Others may read it, or it cannot be read.
-    """
-    try:
-        if exposure := exposed(file):
-            raise BadSettings(f"{setting}: {exposure}")
-        with file.open("rb") as opened:
-            return opened.read(most_bytes + 1)
-    except OSError as error:
-        raise BadSettings(f"{setting}: {file} cannot be read: {error.strerror}") from error
 
 
 class SharedTime(msgspec.Struct, frozen=True):

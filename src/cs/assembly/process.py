@@ -22,6 +22,7 @@ from cs.runtime.coordination import in_background
 from cs.settings import BadSettings, Settings
 
 if TYPE_CHECKING:
+    from cs.api.api import Api
     from cs.assembly.otel_traces import OtelTraces
 
 #: Where mail exchangers of the real world listen (RFC 5321, 4.5.4.2).
@@ -37,7 +38,7 @@ class RunningRole(msgspec.Struct, frozen=True):
     Attributes:
         ready: Answers ``/readyz`` and ``/metrics``.
         app: The API; only of ``cs api`` and ``cs serve``, as the next two.
-        draining: Once it is set, held calls are answered.
+        api: Its parts.
         clock_advancer: Moves a sandbox's clock.
         bounces: Records bounces; only of ``cs process-manager`` and ``cs serve``.
         console: The routes of the console; only of ``cs serve`` and ``cs console``.
@@ -45,7 +46,7 @@ class RunningRole(msgspec.Struct, frozen=True):
 
     ready: Readiness
     app: ASGIApp | None = None
-    draining: asyncio.Event | None = None
+    api: "Api | None" = None
     clock_advancer: ClockAdvancer | None = None
     bounces: RecordBounces | None = None
     console: Sequence[BaseRoute] = ()

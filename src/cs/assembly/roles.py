@@ -221,7 +221,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         )
         async with keep_time(parts.time, *work):
             ready = parts.readiness(views=views)
-            yield RunningRole(ready, Gate(api), api.draining, clock_advancer)
+            yield RunningRole(ready, Gate(api), api, clock_advancer)
 
 
 @asynccontextmanager

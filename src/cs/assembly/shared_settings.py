@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from structlog import get_logger
 
-from cs.assembly.databases import checked_address, read_key, read_secret, required
+from cs.assembly.databases import checked_address, read_key, required
 from cs.assembly.process import insecure_console
 from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings, client_options
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
@@ -18,14 +18,12 @@ from cs.domain.service import World
 from cs.postgres.pool import unverified_hosts
 from cs.runtime.data_folder import MASTER_KEY
 from cs.settings import BadSettings, Settings
+from cs.settings.secret_files import read_secret_line
 
 log = get_logger()
 
 #: Settings that hold the address of a database.
 DATABASES = ("postgres", "keys_postgres", "stages_postgres")
-#: More is no password: another file was named by mistake.
-_PASSWORD_BYTES = 1_024
-
 
 #: The fix for a connection that others may read or answer.
 _MEND = {
@@ -227,13 +225,4 @@ def _kafka_password(settings: Settings) -> str | None:
         return settings.kafka_password
     if settings.kafka_password is not None:
         raise BadSettings(f"{name}: kafka_password is set too; take one of the two away")
-    written = read_secret(file, name, _PASSWORD_BYTES)
-    try:
-        password = written.decode().rstrip("\r\n")  # which editors and `echo` leave
-    except UnicodeDecodeError:
-        password = ""
-    if not password.isprintable() or not password or len(written) > _PASSWORD_BYTES:
-        raise BadSettings(
-            f"{name}: {file}: one line of UTF-8 text, at most {_PASSWORD_BYTES} bytes"
-        )
-    return password
+    return read_secret_line(file, name)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from cs.assembly.canary import canary_of
 from cs.assembly.examination import examine
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory_if_named
@@ -58,6 +59,7 @@ async def check(at: Invocation) -> Output:
     check_world(chosen, "live")
     check_shared(chosen)
     traces_class(chosen)  # which needs an extra
+    canary_of(chosen)
     if chosen.data_dir.exists() and roles_of(chosen) == ["serve"]:
         folder_of(chosen)  # a folder that lacks a file is refused, too
     directory = await at.opened(open_directory_if_named(chosen))

@@ -25,6 +25,7 @@ from cs.domain.stages.table import OWN_STAGES
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.runtime import failpoints, logs
+from cs.runtime.coordination import in_background
 from cs.runtime.redaction import without_secrets
 from cs.settings import BadSettings, Settings
 
@@ -208,6 +209,12 @@ async def _serve(
     leaves: str,
 ) -> None:
     """Take the ports, then run the role; a signal while it starts cancels it."""
+    canary = None
+    if calls:
+        # Here: a role that answers no calls loads none of it.
+        from cs.assembly.canary import canary_of  # noqa: PLC0415
+
+        canary = canary_of(chosen)
     starting = asyncio.current_task()
     assert starting is not None, "runs in a task"
     async with AsyncExitStack() as stack:
@@ -220,8 +227,11 @@ async def _serve(
         apps = [(role.app, api)] if role.app is not None and api is not None else []
         names = {chosen.admin_host, *chosen.admin_names}
         checks = admin_app(role.ready, role.clock_advancer, names, role.bounces, role.console)
-        draining = role.draining or asyncio.Event()
+        draining = asyncio.Event() if role.api is None else role.api.draining
         await stack.enter_async_context(serving(apps, draining, admin=(checks, admin)))
+        if canary is not None and role.api is not None and api is not None:
+            searching = canary(role.api, chosen.canary_url or f"{address(api)}/v1")
+            await stack.enter_async_context(in_background(searching, "canary"))
         gc.freeze()  # what has been loaded stays
         ending = asyncio.Event()
         with on_signal(ending.set):

@@ -155,7 +155,7 @@ async def _run(
         yield RunningRole(
             service.ready,
             service.app,
-            service.api.draining,
+            service.api,
             clock_advance(service, clock) if clock else None,
             service.bounces,
             service.console,

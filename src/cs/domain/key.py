@@ -27,6 +27,8 @@ IN_FLIGHT = 2
 REMEMBERED = 60
 REMEMBERED_FOR = timedelta(days=1)
 
+#: Label of the operator's own key whose searches try the service: no report counts them.
+CANARY = "canary"
 #: How long the secret before a rotation may go on working at most.
 OVERLAP_MOST = timedelta(days=7)
 

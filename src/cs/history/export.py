@@ -144,13 +144,14 @@ async def fill(
     *,
     people: Identities | None = None,
     revealed: bool = False,
+    canary: bool = True,
     unreadable: Unreadable = refuse,
     progress: Progress = unseen,
 ) -> None:
     """Append all rows of *selection*, which has a last position, with *writer*.
 
     The runs, searches and keys that it touches are whole.  Without *people*, which know
-    pseudonyms, `who` stays empty; *revealed* is as the writer has it.
+    pseudonyms, `who` stays empty; *revealed* is as the writer has it, *canary* as `load`.
 
     Raises:
         ExportFailed: It cannot be written.
@@ -158,7 +159,9 @@ async def fill(
         DamagedEvent, NewerEvent: As *unreadable* raises them.
     """
     lost, erased = set[str](), await _erased_with_keys(log, keys)
-    async for part in load(log, keys, selection, unreadable=unreadable, progress=progress):
+    async for part in load(
+        log, keys, selection, canary=canary, unreadable=unreadable, progress=progress
+    ):
         lost |= part.lost
         for event in part.events:
             writer.add(event_rows(event, erased))

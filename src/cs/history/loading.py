@@ -16,6 +16,7 @@ from cs.domain.brand.events import LookupEvent, LookupFinished
 from cs.domain.causation import AnyCause
 from cs.domain.codec import from_plain
 from cs.domain.key import (
+    CANARY,
     KeyIssued,
     KeyRevoked,
     KeyRotated,
@@ -155,19 +156,22 @@ async def load(
     keys: KeyStore,
     selection: Selection,
     *,
+    canary: bool = True,
     unreadable: Unreadable = refuse,
     progress: Progress = unseen,
 ) -> AsyncIterator[Loaded]:
     """Yield the part *selection* of the history, a few thousand positions at a time.
 
     In memory are the runs and searches that are open at one time, the keys, and the ids of
-    what the part touches.
+    what the part touches.  Without *canary* searches of such a key, and runs that they
+    started, are left out.
 
     Raises:
         LogUnavailable: The log or the key store cannot be read now.
         DamagedEvent, NewerEvent: As *unreadable* raises them.
     """
-    history, fold, touched = History(log), Fold(), _Touched()
+    history, touched = History(log), _Touched()
+    fold = Fold(frozenset() if canary else await _canary_keys(history))
     if selection.is_everything:
         async for events, lost in _read(history, keys, selection, unreadable, progress):
             yield Loaded(events, *fold.add(events), lost=lost)
@@ -197,12 +201,19 @@ async def past_runs(log: EventLog, keys: KeyStore, now: datetime) -> Sequence[Pa
     """
     recent = Selection(types=("brand.lookup-finished",), since=now - timedelta(weeks=WEEKS))
     found = []
-    async for page in load(log, keys, recent, unreadable=pass_over):
+    async for page in load(log, keys, recent, canary=False, unreadable=pass_over):
         for run in page.runs:
             costs = [cost.micros for attempt in run.attempts for cost in attempt.costs]
             if costs and run.finished_at is not None:
                 found.append(PastRun(sum(costs), bool(run.verified_then)))
     return found
+
+
+async def _canary_keys(history: History) -> frozenset[str]:
+    issued = Selection(types=("key.issued",))
+    pages = history.pages(issued, unreadable=pass_over)
+    found = [each async for page in pages for each in page if each.data()["label"] == CANARY]
+    return frozenset(each.stream.removeprefix("key-") for each in found)
 
 
 async def searches(
@@ -284,11 +295,15 @@ class _Touched:
 class Fold:
     """Folds events into runs, searches and keys.
 
+    Args:
+        left_out: Keys whose searches, and runs that these started, are left out.
+
     Attributes:
         searches: By id, those that have not been settled.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, left_out: frozenset[str] = frozenset()) -> None:
+        self._left_out = left_out
         self._runs: dict[str, Run] = {}
         self.searches: dict[str, Search] = {}
         self._keys: dict[str, KeyAccount] = {}
@@ -310,6 +325,8 @@ class Fold:
             run.add(recorded)
             if isinstance(event, LookupFinished):
                 yield self._runs.pop(event.lookup).explained()
+        elif getattr(recorded.caused_by, "key", None) in self._left_out:
+            return
         elif (begun := Run.begun_by(recorded)) is not None:
             self._runs[event.lookup] = begun
 
@@ -328,7 +345,7 @@ class Fold:
         if account is not None:
             account.add(event)
         match event:
-            case SearchAdmitted():
+            case SearchAdmitted() if key not in self._left_out:
                 self.searches[event.search] = _admitted(key, account, recorded, event)
             case SearchRepeated() if event.search in self.searches:
                 self.searches[event.search].repeats += 1

@@ -84,6 +84,20 @@ class Metrics:
         "kind",
     )
 
+    canary_seconds: Family[Histogram] = histogram(
+        "cs_canary_seconds",
+        "Searches of the canary, by how they ended: an outcome, or the code of an error.",
+        *("outcome", "cached"),
+        bounds=CALL_S,
+    )
+    canary_succeeded_at: Family[Gauge] = gauge(
+        "cs_canary_success_timestamp_seconds",
+        "When a search of the canary last found somebody, before that when the canary began.",
+    )
+    canary_every: Family[Gauge] = gauge(
+        "cs_canary_interval_seconds", "Time between two searches of the canary."
+    )
+
     # Lookups and searches, by their events: counted where the views are written.
     lookup_seconds: Family[Histogram] = histogram(
         "cs_lookup_seconds",

@@ -9,6 +9,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from cs.domain.names.brand_names import clean_brand
 from cs.plugins.declared_settings import Form
 
 
@@ -64,6 +65,7 @@ BASE_ADDRESS = Form(
     "/chat/completions, without user name, password, ? and #",
     _is_base_address,
 )
+BRAND = Form("a brand of 2 to 120 characters", lambda value: bool(clean_brand(value)))
 HOST = _matching("a host name or an IP address", r"\S+")
 HEADER = _matching("the name of a header", r"[A-Za-z0-9-]{1,64}")
 HOST_NAME = _matching("a host name", r"\S+")

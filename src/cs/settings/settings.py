@@ -72,6 +72,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     contacts: Annotated[int, Meta(ge=1, le=100)] = 25  # of one search
     people_kept_for: Annotated[int, Meta(ge=2, le=120)] = 24  # months without a search
 
+    # A search of the operator's own, made at an interval (docs/operations.md, "A canary").
+    canary_key_file: Path | None = None  # with the API key; None: no canary
+    canary_brand: Annotated[str | None, forms.BRAND] = None
+    canary_every_s: Annotated[float, Meta(ge=1_440, le=86_400)] = 3_600.0  # 60 a day at most
+    canary_live: bool = False  # not answered from reuse
+    # Where callers reach the API; None: the port of this process.
+    canary_url: Annotated[str | None, forms.web_address("https://contacts.example/v1")] = None
+
     # How much it takes on at once (docs/settings.md, "Overload").
     holds: Annotated[int, Meta(ge=0)] = 2_000  # calls held; beyond: 202 at once
     lookups_at_once: Annotated[int, Meta(ge=1)] = 1_000  # beyond: at_capacity

@@ -52,7 +52,7 @@ async def make_report(
     """Return the figures of a period, which name no person.
 
     The tables are in a private temporary folder meanwhile, with no personal column in them.
-    Searches and runs of the period may begin before it.
+    Searches and runs of the period may begin before it.  Those of the canary are left out.
 
     Raises:
         ExportFailed: The tables cannot be made.
@@ -71,7 +71,15 @@ async def make_report(
         private_folder(place, "cs-report-") as folder,
         closing(TableWriter(folder)) as writer,
     ):
-        await fill(writer, log, keys, selection, unreadable=leave_out, progress=progress)
+        await fill(
+            writer,
+            log,
+            keys,
+            selection,
+            canary=False,
+            unreadable=leave_out,
+            progress=progress,
+        )
         database = writer.make_file(folder / "made.duckdb")
         figures = {figure.name: _rows(database, figure) for figure in FIGURES}
         [(events,)] = writer.run("SELECT count(*) FROM events")
