@@ -66,7 +66,7 @@ class TestBrandResolution(StageContract):
         return StageCase(
             stage=stage_of("brand-resolution", tools()),
             work=work("brand-resolution", *map(ResolutionInput, asked)),
-            broken=(stage("brand-resolution", brands=[away]),),
+            broken={"away": stage("brand-resolution", brands=[away])},
             silent=stage("brand-resolution", brands=[silent]),
         )
 
@@ -79,7 +79,7 @@ class TestContactDiscovery(StageContract):
         return StageCase(
             stage=stage_of("contact-discovery", tools()),
             work=work("contact-discovery", *map(DiscoveryInput, brands)),
-            broken=(stage("contact-discovery", people=[limited]),),
+            broken={"limited": stage("contact-discovery", people=[limited])},
         )
 
 

@@ -74,7 +74,7 @@ Do = Callable[[Work, Report, WrongStage], Awaitable[AnyFinding]]
 def case_of(do: Do) -> StageCase:
     given = (RankingInput(ACME, (ADA,)), RankingInput(ACME, ()))
     stage = WrongStage(do)
-    return StageCase(stage, work("ranking", *given), broken=(stage,), silent=stage)
+    return StageCase(stage, work("ranking", *given), broken={"any": stage}, silent=stage)
 
 
 def answering(finding: Any) -> Do:
@@ -215,12 +215,12 @@ class Wrong:
 
 
 async def _as_brand_source(wrong: Any) -> None:
-    case = BrandSourceCase(wrong, Query("Acme"), Query("None"), ())
+    case = BrandSourceCase(wrong, Query("Acme"), Query("None"), {})
     await BrandSourceContract().test_what_it_does_not_know_is_no_result(case)
 
 
 async def _as_people_source(wrong: Any) -> None:
-    case = PeopleSourceCase(wrong, ACME, ACME, ())
+    case = PeopleSourceCase(wrong, ACME, ACME, {})
     await PeopleSourceContract().test_what_it_does_not_know_is_no_result(case)
 
 

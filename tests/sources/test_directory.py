@@ -80,7 +80,7 @@ class TestBundledDirectory(BrandSourceContract):
             source=holding(*GAP),
             known=Query(brand="Gap"),
             unknown=Query(brand="Nobody"),
-            broken=(damaged, missing),
+            broken={"damaged": damaged, "missing": missing},
         )
 
 

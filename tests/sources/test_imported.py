@@ -135,7 +135,7 @@ class TestImported(BrandSourceContract):
             source=companies.source,
             known=Query(brand="Acme Home"),
             unknown=Query(brand="Nobody"),
-            broken=(source_over(broken),),
+            broken={"damaged": source_over(broken)},
         )
 
 

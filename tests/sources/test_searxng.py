@@ -98,9 +98,10 @@ def searxng(asked: ServiceRequest) -> object:
 class TestSearxngIsAPeopleSource(PeopleSourceContract):
     @pytest.fixture
     def case(self) -> PeopleSourceCase:
-        broken = [source(StandIn(answer)) for answer, *_ in OUT_OF_ORDER]
+        broken = {str(n): source(StandIn(each[0])) for n, each in enumerate(OUT_OF_ORDER)}
         unset = plugin(Group.PEOPLE_SOURCES, "searxng", source_context(StandIn(searxng)))
-        return PeopleSourceCase(source(StandIn(searxng)), ACME, NOBODY, (*broken, unset))
+        broken["without a URL"] = unset
+        return PeopleSourceCase(source(StandIn(searxng)), ACME, NOBODY, broken)
 
 
 async def test_current_staff_is_reported_as_the_result_shows_it() -> None:

@@ -98,9 +98,10 @@ class TestWebsiteIsABrandSource(BrandSourceContract):
         )
         async with AsyncExitStack() as stack:
             works, _ = await stack.enter_async_context(site({"/": ACME}))
-            failing = [
-                (await stack.enter_async_context(site({"/": page})))[0] for page in broken
-            ]
+            failing = {
+                str(page): (await stack.enter_async_context(site({"/": page})))[0]
+                for page in broken
+            }
             rules: Page = (500, {}, b"")
             robots_down, _ = await stack.enter_async_context(
                 site({"/robots.txt": rules, "/": ACME})
@@ -109,7 +110,7 @@ class TestWebsiteIsABrandSource(BrandSourceContract):
                 works,
                 Query(domain="acme.test"),
                 Query(domain="nobody.test"),
-                (*failing, robots_down),
+                failing | {"robots.txt down": robots_down},
             )
 
 

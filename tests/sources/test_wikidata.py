@@ -169,10 +169,10 @@ OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None]] = [
 class TestWikidataIsABrandSource(BrandSourceContract):
     @pytest.fixture
     def case(self) -> BrandSourceCase:
-        broken = [source(StandIn(answer)) for answer, *_ in OUT_OF_ORDER]
-        unset = source(StandIn(wikidata), url="")
+        broken = {str(n): source(StandIn(each[0])) for n, each in enumerate(OUT_OF_ORDER)}
+        broken["without a URL"] = source(StandIn(wikidata), url="")
         works = source(StandIn(wikidata))
-        return BrandSourceCase(works, Query("Acme"), Query("Nobody"), (*broken, unset))
+        return BrandSourceCase(works, Query("Acme"), Query("Nobody"), broken)
 
 
 async def test_everything_wikidata_knows_of_a_brand_is_reported() -> None:

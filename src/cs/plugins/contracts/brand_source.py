@@ -9,7 +9,7 @@ class TestShop(BrandSourceContract):
 ```
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from cs.domain.names.brand_names import canonical_domain
@@ -31,7 +31,7 @@ class BrandSourceCase(NamedTuple):
     source: BrandSource
     known: Query
     unknown: Query
-    broken: Mapping[str, BrandSource] | Sequence[BrandSource]
+    broken: Mapping[str, BrandSource]
 
 
 @in_time

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import pytest
 
 from cs.domain.stages.limits import check
-from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.sources import INCONCLUSIVE, SourceStatus
 
 C = TypeVar("C", bound=type)
@@ -134,7 +133,7 @@ class SourceContract:
         assert first == second, "everything may happen twice: the same answer, in that order"
 
     async def test_a_service_out_of_order_is_never_an_empty_answer(self, case: Any) -> None:
-        for state, source in named_states(case.broken):
+        for state, source in case.broken.items():
             answer = await self.ask(source, case.known)
 
             allowed = INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}

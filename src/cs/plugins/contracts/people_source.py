@@ -9,7 +9,7 @@ class TestShop(PeopleSourceContract):
 ```
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ class PeopleSourceCase(NamedTuple):
     source: PeopleSource
     known: BrandFacts
     unknown: BrandFacts
-    broken: Mapping[str, PeopleSource] | Sequence[PeopleSource]
+    broken: Mapping[str, PeopleSource]
 
 
 @in_time

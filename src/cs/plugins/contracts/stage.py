@@ -22,7 +22,6 @@ from msgspec.structs import replace
 from cs.domain.stages.refused import wrong_result
 from cs.domain.stages.table import STAGE_OF_FINDING, STAGES, extra_stage
 from cs.plugins.contracts.kit import HOSTILE_NAMES, in_time
-from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.stages import (
     UNREADABLE,
     AnyFinding,
@@ -60,7 +59,7 @@ class StageCase(NamedTuple):
 
     stage: Stage
     work: Sequence[Work]
-    broken: Mapping[str, Stage] | Sequence[Stage] = ()
+    broken: Mapping[str, Stage] = {}
     silent: Stage | None = None
 
 
@@ -143,7 +142,7 @@ class StageContract:
     async def test_a_service_out_of_order_is_a_failure_and_never_an_empty_result(
         self, case: StageCase
     ) -> None:
-        for state, stage in named_states(case.broken):
+        for state, stage in case.broken.items():
             for work in case.work:
                 failed = await _answer(stage, work)
 

@@ -17,7 +17,7 @@ broken = out_of_order(lambda client: from_context(source_context(client, url=URL
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, TypeVar
@@ -140,13 +140,6 @@ OUT_OF_ORDER: Mapping[str, Answer] = {
 def out_of_order(make: Callable[[ApiClient], T]) -> dict[str, T]:
     """Return what *make* makes for a service in each of the states of `OUT_OF_ORDER`."""
     return {state: make(StandIn(answer)) for state, answer in OUT_OF_ORDER.items()}
-
-
-def named_states(broken: Mapping[str, T] | Sequence[T]) -> list[tuple[str, T]]:
-    """Return plug-ins of a case with the state of each; without names, their numbers."""
-    if isinstance(broken, Mapping):
-        return list(broken.items())
-    return [(f"broken[{number}]", each) for number, each in enumerate(broken)]
 
 
 def source_context(client: ApiClient, **settings: Any) -> SourceContext:

@@ -9,7 +9,7 @@ class TestOracle(VerifierContract):
 ```
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +17,6 @@ import pytest
 
 from cs.domain.stages.limits import check as check_limits
 from cs.plugins.contracts.kit import in_time
-from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.verifiers import DomainFacts, Evidence, Verdict, Verifier
 
 EVIDENCE_BYTES = 8_192
@@ -44,7 +43,7 @@ class VerifierCase(NamedTuple):
     real: str
     ghost: str
     silent_domain: str
-    broken: Mapping[str, Verifier] | Sequence[Verifier] = ()
+    broken: Mapping[str, Verifier] = {}
 
 
 @in_time
@@ -74,7 +73,7 @@ class VerifierContract:
     async def test_a_provider_out_of_order_verifies_and_refuses_nobody(
         self, case: VerifierCase
     ) -> None:
-        for state, verifier in named_states(case.broken):
+        for state, verifier in case.broken.items():
             async with verifier.open(case.mail_domain, NO_FACTS) as check:
                 found = await check.check(case.real)
 
