@@ -20,6 +20,7 @@ from structlog import get_logger
 
 from cs.domain.cause import one_line, raised_at, without_people, wrong_type
 from cs.plugins.plugin_settings import NO_SETTINGS, without_secrets
+from cs.runtime.coordination import retrieve_exception
 from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
@@ -103,7 +104,7 @@ class Plugin:
     def start(self, ask: Callable[[], Awaitable[T]]) -> "asyncio.Task[T]":
         """Start *ask* as a task that raises nothing but `PluginFailed`; see `wait`."""
         task = asyncio.create_task(self._run(ask))
-        task.add_done_callback(_retrieve)
+        task.add_done_callback(retrieve_exception)  # or asyncio logs its words
         return task
 
     async def wait(
@@ -174,12 +175,6 @@ class Plugin:
             )
         finally:
             _SPEAKER.reset(token)
-
-
-def _retrieve(task: "asyncio.Task[Any]") -> None:
-    """Read what *task* raised: asyncio logs an exception that is never read, with its words."""
-    if not task.cancelled():
-        task.exception()
 
 
 def as_declared(answer: object, kind: type[M]) -> M:

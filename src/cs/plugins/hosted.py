@@ -172,7 +172,6 @@ class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
         name: Of the plug-in: that of its entry point.
         settings: What it takes, with its defaults.
         key_header: The header that the key stands in.
-        key_scheme: Stands before the key in that header: ``Bearer``.
         key_param: Or the parameter of the query.
         needs_key: Whether nothing is asked without a key.
         statuses: Status codes that mean something else with this service than with others.
@@ -188,7 +187,6 @@ class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
     name: str
     settings: type[SettingsT]
     key_header: str | None = None
-    key_scheme: str = ""
     key_param: str | None = None
     needs_key: bool = True
     statuses: Mapping[int, ProblemKind] = {}
@@ -229,7 +227,7 @@ class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
         """Return the service, asked with the key of *settings*."""
         headers, params = {"accept": "application/json"}, {}
         if settings.key and self.key_header:
-            headers[self.key_header] = f"{self.key_scheme} {settings.key}".strip()
+            headers[self.key_header] = settings.key
         if settings.key and self.key_param:
             params[self.key_param] = settings.key
         return context.service(
