@@ -85,7 +85,7 @@ def of_one_brand(every: Sequence[BrandStream]) -> Sequence[Sequence[str]]:
 
 
 async def brands_meant(
-    history: History, query: Query, upto: int | None = None, progress: Progress = unseen
+    history: History, query: Query, upto: int | None = None
 ) -> Sequence[BrandStream]:
     """Return the streams that a name, a domain, or both of *query* mean.
 
@@ -93,7 +93,7 @@ async def brands_meant(
         UnknownBrand: None does.
         LogUnavailable, DamagedEvent: The log cannot be read.
     """
-    every = await brands(history, upto, progress)
+    every = await brands(history, upto)
     name = None if query.brand is None else cache_name(query.brand)
     found = [each for each in every if each.is_meant(name, query.domain)]
     if not found:

@@ -31,13 +31,14 @@ from cs.domain.brand.events import (
     MailboxVerified,
     PeopleFound,
 )
-from cs.domain.codec import AnyEvent, every_version, shapes
+from cs.domain.codec import AnyEvent
 from cs.domain.contact import CheckedPerson, Person
 from cs.eventlog.fingerprints import identities_of
 from cs.eventlog.port import EventLog, LogUnavailable, Where
 from cs.eventlog.sealing import key_name
 from cs.history.history import WINDOW, Progress, opened, pass_over, unseen
 from cs.keystore.port import KeyStore, KeysUnavailable
+from cs.projections.reading import topics_of
 
 #: The secret of the key store that pseudonyms are made with.
 PSEUDONYMS = "pseudonyms"
@@ -45,13 +46,8 @@ PSEUDONYMS = "pseudonyms"
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
-def _topics_of(*events: type) -> frozenset[str]:
-    beginnings = tuple(every_version(event) for event in events)
-    return frozenset(topic for topic in shapes() if topic.startswith(beginnings))
-
-
 #: Events with the identity of a person: a profile, a name, or a verified mailbox.
-_TELLING = _topics_of(PeopleFound, ContactsDiscovered, MailboxVerified)
+_TELLING = topics_of(PeopleFound, ContactsDiscovered, MailboxVerified)
 
 _SCHEMA = """
 PRAGMA cache_size = -32000; -- KiB

@@ -202,7 +202,6 @@ class Run(msgspec.Struct, kw_only=True):
         status: ``matched``, ``no_match`` or ``ambiguous``.
         people: In the order in which they were found.
         ranked_by: The rules that ranked them; ``None``: not recorded.
-        ranking_causes: Why a model gave no opinion on headlines, by model.
         mail_domains: In the order in which they were closed.
         finish_position, finished_at: Of the event that ended it; ``None`` until then.
         outcome, reusable, verified, cut_off, contacts: The result, without the people who
@@ -231,7 +230,6 @@ class Run(msgspec.Struct, kw_only=True):
     people: list[RunPerson] = []
     ranked_at: datetime | None = None
     ranked_by: str | None = None
-    ranking_causes: dict[str, str] = {}
     mail_domains: list[ClosedMailDomain] = []
     finish_position: int | None = None
     finished_at: datetime | None = None
@@ -388,7 +386,6 @@ class Run(msgspec.Struct, kw_only=True):
 
     def _ranked(self, event: ContactsRanked) -> None:
         self.ranked_at, self.ranked_by = event.at, event.rules
-        self.ranking_causes = event.causes
         people = {each.person: each for each in self.people}
         for place, ranked in enumerate(event.ranked, 1):
             if (person := people.get(ranked.person)) is not None:
