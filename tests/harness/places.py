@@ -20,8 +20,8 @@ from cs.assembly.databases import shared_calls
 from cs.directory.postgres import PostgresDirectory
 from cs.directory.sqlite import SqliteDirectory
 from cs.eventlog.audit import Audit, Kind
-from cs.eventlog.damage import unreadable_event
-from cs.eventlog.port import EventLog, RecordedEvent
+from cs.eventlog.damage import UnreadableEvent
+from cs.eventlog.port import NO_EVENT, EventLog, RecordedEvent
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite import SqliteEventLog
@@ -268,7 +268,8 @@ def audited(events: Iterable[RecordedEvent], damaged: Container[int] = ()) -> se
     """Return the kinds of violations of a log at rest; those at *damaged* cannot be read."""
     audit, kinds = Audit(), set[str]()
     for each in events:
-        gap = unreadable_event(each.position, each.stream, each.version, "is damaged")
+        place = each.position, each.stream, each.version
+        gap = UnreadableEvent(*place, NO_EVENT, why="is damaged")
         found = audit.check(gap if each.position in damaged else each)
         kinds |= {violation.kind for violation in found}
     return kinds | {violation.kind for violation in audit.end()}

@@ -50,11 +50,6 @@ class UnreadableEvent(RecordedEvent, frozen=True):
     why: str = ""
 
 
-def unreadable_event(position: int, stream: str, version: int, why: str) -> UnreadableEvent:
-    """Return what stands in the place of that event."""
-    return UnreadableEvent(position, stream, version, NO_EVENT, why=why)
-
-
 async def read_past(
     events: EventLog,
     after: int,
@@ -76,11 +71,8 @@ async def read_past(
             if damaged.position == after + 1:
                 if set_aside is not None:
                     set_aside.note(damaged)
-                return [
-                    unreadable_event(
-                        damaged.position, damaged.stream, damaged.version, str(damaged)
-                    )
-                ]
+                place = damaged.position, damaged.stream, damaged.version
+                return [UnreadableEvent(*place, NO_EVENT, why=str(damaged))]
             limit = damaged.position - after - 1
 
 
