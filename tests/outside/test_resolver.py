@@ -29,8 +29,8 @@ MAIL: list[tuple[dict[str, list[str]], MailHosts]] = [
     ),
     ({"MX": ["0 ."], "A": ["127.0.0.9"]}, MailHosts(null_mx=True)),
     ({"MX": ["0 .", "10 mx.acme.test."]}, MailHosts(hosts=("mx.acme.test",))),
-    ({"A": ["127.0.0.9"]}, MailHosts(hosts=(ACME,), implicit=True)),
-    ({"AAAA": ["::1"]}, MailHosts(hosts=(ACME,), implicit=True)),
+    ({"A": ["127.0.0.9"]}, MailHosts(hosts=(ACME,))),
+    ({"AAAA": ["::1"]}, MailHosts(hosts=(ACME,))),
     ({"TXT": ['"hi"']}, MailHosts()),
 ]
 

@@ -34,7 +34,6 @@ class MailHosts(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     exists: bool = True
     null_mx: bool = False
-    implicit: bool = False  # no MX, but the domain itself has an address (RFC 5321 5.1)
 
 
 class Resolver(Protocol):

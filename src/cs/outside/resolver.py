@@ -115,8 +115,7 @@ class DnsResolver:
         )
         if not exchangers:
             # RFC 5321, 5.1: without MX the domain is its own exchanger.
-            implicit = bool(await self.addresses(domain))
-            return MailHosts(hosts=(domain,) if implicit else (), implicit=implicit)
+            return MailHosts(hosts=(domain,) if await self.addresses(domain) else ())
         hosts = tuple(dict.fromkeys(host for _, host in exchangers if host))
         return MailHosts(hosts=hosts, null_mx=not hosts)  # RFC 7505: one record, "."
 
