@@ -61,19 +61,19 @@ class Transcript:
         )
 
 
-def bounded(lines: Sequence[Line], limit: int = BYTES) -> tuple[Line, ...]:
-    """Return *lines*, or their beginning and end if they take more than *limit* bytes.
+def bounded(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Return *lines*, or their beginning and end if they take more than `BYTES`.
 
     The end decides a verdict, so it gets the larger share.
     """
     sizes = [len(msgspec.json.encode(line)) + 1 for line in lines]
-    if sum(sizes) <= limit:
+    if sum(sizes) <= BYTES:
         return tuple(lines)
-    head, room = 0, limit // 3
+    head, room = 0, BYTES // 3
     while sizes[head] <= room:
         room -= sizes[head]
         head += 1
-    tail, room = len(lines), limit - limit // 3 - 100
+    tail, room = len(lines), BYTES - BYTES // 3 - 100
     while tail > head and sizes[tail - 1] <= room:
         tail -= 1
         room -= sizes[tail]
