@@ -104,6 +104,7 @@ async def past() -> AsyncIterator[Past]:
         await plant(
             service,
             "mail-domain-rested.test",
+            DomainLearned(facts=DomainFacts(), expires_at=AT, at=AT - timedelta(days=7)),
             DomainLearned(facts=learned, expires_at=until, at=AT),
         )
         async with service.console() as client:
@@ -165,6 +166,19 @@ async def test_a_mail_domain_is_described_in_words(past: Past) -> None:
     words = "accepts every address, so none can be verified, addresses are written first.last"
     assert f"{words}; believed until {AT + timedelta(days=7):%F %H:%M}" in page
     assert "Now: nothing. 0 mailboxes" in page
+
+
+async def test_mail_domains_are_listed_once_with_what_is_known_and_until_when(
+    past: Past,
+) -> None:
+    page = await past.get("/mail-domains")
+    (row,) = (each for each in page.split("<tr>") if "rested.test" in each)
+    found = await past.get(re.findall(r'href="/console(/mail-domains[^"]+)"', row)[0])
+
+    assert "accepts every address, so none can be verified, addresses are written" in row
+    assert f"{AT + timedelta(days=7):%FT%TZ}" in row
+    assert "<h1>rested.test</h1>" in found
+    assert 'rel="next"' not in page
 
 
 async def test_money_without_an_e_mail_is_shown_as_money(past: Past) -> None:

@@ -4,8 +4,10 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -26,9 +28,10 @@ from cs.console.views import (
 from cs.domain.brand.events import LookupStarted
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import BounceReported, DomainLearned
-from cs.eventlog.port import NO_STREAM, Where
+from cs.eventlog.port import NO_STREAM, SealedEvent, Where
 from cs.history.brands import words_of
 from cs.history.comparing import PersonChange, one_after_another
+from cs.history.history import opened, pass_over
 from cs.history.newest import newest_of
 from cs.history.pages import Link, Section, facts, table
 from cs.history.runs import Run
@@ -51,7 +54,9 @@ async def list_brands(parts: Parts, request: Request, _: Session) -> View:
         found, older = await _named(parts, word, chosen(request, "from") or "")
         about = "" if found else "None that was looked through has it in its name."
     else:
-        found, older = await _newest(parts, position_of(request))
+        begun, older = await _newest(parts, position_of(request), LookupStarted)
+        rows_of = [(each.stream, await parts.views.get(BRANDS, each.stream)) for each in begun]
+        found = [(stream, row) for stream, row in rows_of if row is not None]
         about = "" if found else "None in this part of the log. cs search BRAND makes one."
     rows = [_row(stream, row) for stream, row in found]
     fields = "brand running outcome verified finished_at reused_until"
@@ -66,20 +71,15 @@ async def list_brands(parts: Parts, request: Request, _: Session) -> View:
 
 
 async def _newest(
-    parts: Parts, before: int | None
-) -> tuple[Sequence[tuple[str, BrandRow]], int | None]:
-    """Return the brands whose newest run began before *before*: each is on one page only."""
-    begun = Where(topics=topics_of(LookupStarted))
-    events, more = await parts.newest(begun, before)
-    theirs = msgspec.structs.replace(begun, streams=frozenset(e.stream for e in events))
+    parts: Parts, before: int | None, event: type[LookupStarted | DomainLearned]
+) -> tuple[Sequence[SealedEvent], int | None]:
+    """Return the last *event* of streams, before *before*: each stream is on one page only."""
+    where = Where(topics=topics_of(event))
+    events, more = await parts.newest(where, before)
+    theirs = replace(where, streams=frozenset(each.stream for each in events))
     every = await parts.log.select(theirs, 0, await parts.log.head())
     last = {each.stream: each.position for each in every}
-    found = list[_Row]()
-    for each in events:
-        row = await parts.views.get(BRANDS, each.stream)
-        if row is not None and last[each.stream] == each.position:
-            found.append((each.stream, row))
-    return found, more
+    return [each for each in events if last[each.stream] == each.position], more
 
 
 async def _named(
@@ -224,20 +224,34 @@ async def forget(parts: Parts, request: Request, session: Session, _: Form) -> s
 
 
 async def list_mail_domains(parts: Parts, request: Request, _: Session) -> View:
-    """Lead to a mail domain by its name."""
-    domain = chosen(request, "domain")
-    sections = [
-        Section(heading="Mail domain", about="Write a domain to see what is known of it.")
-        if domain is None
-        else await _mail_domain(parts, domain.lower())
-    ]
+    """Show the mail domains that were learned of last, or what is known of one."""
+    domain, older = chosen(request, "domain"), None
+    if domain is None:
+        found, older = await _newest(parts, position_of(request), DomainLearned)
+        rows = [
+            {
+                "domain": Link(name, f"/console/mail-domains?{urlencode({'domain': name})}"),
+                "what": facts_in_words(each.event.facts),
+                "learned_at": each.event.at,
+                "believed_until": each.event.expires_at,
+            }
+            for each in await opened(parts.keys, found, pass_over)
+            if isinstance(each.event, DomainLearned)
+            for name in [each.stream.removeprefix("mail-domain-")]
+        ]
+        about = "" if rows else "None in this part of the log. A live search learns of some."
+        fields = "domain what learned_at believed_until"
+        section = table("Learned last", rows, fields, about=about)
+    else:
+        section = await _mail_domain(parts, domain.lower())
     return View(
         title=domain or "Mail domains",
-        sections=sections,
+        sections=[section],
         command="cs events export --category=mail-domain"
         if domain is None
         else shlex.join(["cs", "state", f"mail-domain-{domain}"]),
         filters=[Input(name="domain", label="Domain", value=domain or "", required=True)],
+        older=older,
     )
 
 
