@@ -36,12 +36,9 @@ ADDRESSES = 10_000
 #: Characters of the hash of a token that a session repeats.
 TOKEN = 16
 #: Headers that say that a call was passed on.
-_BY_A_PROXY = frozenset(
-    {
-        *("forwarded", "via", "x-real-ip"),
-        *("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"),
-    }
-)
+_BY_A_PROXY = frozenset({"forwarded", "via", "x-real-ip"}) | {
+    f"x-forwarded-{what}" for what in ("for", "host", "proto")
+}
 #: The operator of a sandbox on loopback, who needs no token.
 SANDBOX = "sandbox"
 

@@ -34,7 +34,8 @@ from cs.console import (
     sources,
 )
 from cs.console.access import COOKIE, Session
-from cs.console.views import NOT_READY, Act, Action, Form, Handler, Parts, Secret, View, same
+from cs.console.addresses import same
+from cs.console.views import NOT_READY, Act, Action, Form, Handler, Parts, Secret, View
 from cs.domain.console_operator import OperatorRole
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
@@ -97,8 +98,8 @@ VIEWS: Mapping[str, Handler] = {
 }
 _ACTS: Mapping[OperatorRole, Mapping[str, Act]] = {
     "operator": {
-        "/pause": overview.pause,
-        "/resume": overview.resume,
+        "/pause": overview.pause_or_resume,
+        "/resume": overview.pause_or_resume,
         "/brands/{stream}/forget": brands.forget,
         "/keys/{key}/grant": keys.grant,
         "/keys/{key}/limit": keys.limit,

@@ -4,7 +4,6 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 import msgspec
 from msgspec.structs import replace
@@ -12,28 +11,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.views import (
-    NOT_READY,
-    ROWS,
-    Action,
-    Form,
-    Input,
-    Parts,
-    View,
-    chosen,
-    event_link,
-    not_found,
-    position_of,
-)
+from cs.console.addresses import chosen, domain_link, event_link, lookup_link, position_of
+from cs.console.views import NOT_READY, ROWS, Action, Form, Input, Parts, View
 from cs.domain.brand.events import LookupStarted
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.eventlog.port import NO_STREAM, SealedEvent, Where
 from cs.history.brands import words_of
 from cs.history.comparing import PersonChange, one_after_another
-from cs.history.history import opened, pass_over
 from cs.history.newest import newest_of
-from cs.history.pages import Link, Section, facts, table
+from cs.history.pages import Link, Section, facts, listed
 from cs.history.runs import Run
 from cs.history.runs import runs as runs_of
 from cs.history.words import facts_in_words
@@ -52,19 +39,18 @@ async def list_brands(parts: Parts, request: Request, _: Session) -> View:
     older: int | str | None
     if word:
         found, older = await _named(parts, word, chosen(request, "from") or "")
-        about = "" if found else "None that was looked through has it in its name."
+        none = "None that was looked through has it in its name."
     else:
         begun, older = await _newest(parts, position_of(request), LookupStarted)
         rows_of = [(each.stream, await parts.views.get(BRANDS, each.stream)) for each in begun]
         found = [(stream, row) for stream, row in rows_of if row is not None]
-        about = "" if found else "None in this part of the log. cs search BRAND makes one."
+        none = "None in this part of the log. cs search BRAND makes one."
     rows = [_row(stream, row) for stream, row in found]
-    fields = "brand running outcome verified finished_at reused_until"
     return View(
         title="Brands",
-        sections=[table("Brands", rows, fields, about=about)],
+        sections=[listed("Brands", rows, none=none)],
         command="cs brands list",
-        filters=[Input(name="q", label="Name or domain", value=word)],
+        filters=[Input("q", "Name or domain", word)],
         place="from" if word else "before",
         older=older,
     )
@@ -109,7 +95,7 @@ async def _asked(parts: Parts, request: Request) -> _Row:
     stream = request.path_params["stream"]
     row = await parts.views.get(BRANDS, stream)
     if row is None:
-        raise not_found(f"there is no brand {stream}", "the list of brands has all")
+        raise HTTPException(404, f"there is no brand {stream}; the list of brands has all")
     return stream, row
 
 
@@ -125,7 +111,7 @@ async def show_brand(parts: Parts, request: Request, _: Session) -> View:
     compare = f"/console/brands/{stream}/compare?after="
     rows = [
         {
-            "lookup": Link(run.lookup, f"/console/events?lookup={run.lookup}"),
+            "lookup": lookup_link(run.lookup),
             "started_at": run.started_at,
             "outcome": run.outcome or "running",
             "people": len(run.contacts),
@@ -142,10 +128,7 @@ async def show_brand(parts: Parts, request: Request, _: Session) -> View:
     return View(
         title=name,
         lead=stream,
-        sections=[
-            Section(heading="Now", facts=facts(now)),
-            table("Runs", rows, "lookup started_at outcome people verified rules changes"),
-        ],
+        sections=[Section(heading="Now", facts=facts(now)), listed("Runs", rows)],
         command=_compare(row) if len(runs) > 1 else "cs brands list",
         actions=[Action("Forget", f"/console/brands/{stream}/forget")],
     )
@@ -156,7 +139,7 @@ async def compare_runs(parts: Parts, request: Request, _: Session) -> View:
     stream = (await _asked(parts, request))[0]
     pairs = [*one_after_another(await _runs(parts, stream))]
     if not pairs:
-        raise not_found("fewer than two runs have an answer", "search for the brand again")
+        raise HTTPException(404, "fewer than two runs have an answer; search for it again")
     runs = [pairs[0][0], *(after for _, after in pairs)]
     # By what stands after the name of the stream, which is the same in all.
     by_end = {each.lookup.rpartition(".")[2]: each for each in runs}
@@ -181,7 +164,7 @@ async def compare_runs(parts: Parts, request: Request, _: Session) -> View:
         sections=[NOT_READY if found is None else _changes(*found)],
         command=shlex.join(["cs", "compare", before, after]),
         filters=[
-            Input(name=name, label=name.title(), value=end, options=ends[-ROWS:], labels=labels)
+            Input(name, name.title(), value=end, options=ends[-ROWS:], labels=labels)
             for name, end in (("before", first), ("after", second))
         ],
     )
@@ -200,13 +183,8 @@ def _changes(changes: Sequence[PersonChange], same_people: int) -> Section:
     ]
     counts = Counter(each.change for each in changes)
     values = {name: counts[name] for name in ("joined", "left", "changed")}
-    return table(
-        "People",
-        rows,
-        "person change fields before after" if rows else "",
-        facts=facts({**values, "the_same": same_people}),
-        about="" if rows else "Both runs show the same people.",
-    )
+    same = facts({**values, "the_same": same_people})
+    return listed("People", rows, facts=same, none="Both runs show the same people.")
 
 
 def _in_words(one: Mapping[str, Any] | None) -> str | None:
@@ -230,18 +208,17 @@ async def list_mail_domains(parts: Parts, request: Request, _: Session) -> View:
         found, older = await _newest(parts, position_of(request), DomainLearned)
         rows = [
             {
-                "domain": Link(name, f"/console/mail-domains?{urlencode({'domain': name})}"),
+                "domain": domain_link(name),
                 "what": facts_in_words(each.event.facts),
                 "learned_at": each.event.at,
                 "believed_until": each.event.expires_at,
             }
-            for each in await opened(parts.keys, found, pass_over)
+            for each in await parts.opened(found)
             if isinstance(each.event, DomainLearned)
             for name in [each.stream.removeprefix("mail-domain-")]
         ]
-        about = "" if rows else "None in this part of the log. A live search learns of some."
-        fields = "domain what learned_at believed_until"
-        section = table("Learned last", rows, fields, about=about)
+        none = "None in this part of the log. A live search learns of some."
+        section = listed("Learned last", rows, none=none)
     else:
         section = await _mail_domain(parts, domain.lower())
     return View(
@@ -250,7 +227,7 @@ async def list_mail_domains(parts: Parts, request: Request, _: Session) -> View:
         command="cs events export --category=mail-domain"
         if domain is None
         else shlex.join(["cs", "state", f"mail-domain-{domain}"]),
-        filters=[Input(name="domain", label="Domain", value=domain or "", required=True)],
+        filters=[Input("domain", "Domain", domain or "", required=True)],
         older=older,
     )
 
@@ -276,13 +253,13 @@ async def _mail_domain(parts: Parts, domain: str) -> Section:
     if believed != DomainFacts():
         about += f"; believed until {known.expires_at:%F %H:%M}"
     about += f". {len(known.bounced)} mailboxes that mail came back from for good."
-    return table("What is known, and since when", rows, "position at what", about=about)
+    return listed("What is known, and since when", rows, about=about)
 
 
 def _compare(row: BrandRow) -> str:
-    named = [row.query.brand] if row.query.brand else []
+    named = ["--", row.query.brand] if row.query.brand else []
     at = ["--domain", row.query.domain] if row.query.domain else []
-    return shlex.join(["cs", "compare", *at, "--", *named] if named else ["cs", "compare", *at])
+    return shlex.join(["cs", "compare", *at, *named])
 
 
 def _row(stream: str, row: BrandRow) -> dict[str, Any]:

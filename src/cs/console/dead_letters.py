@@ -8,14 +8,14 @@ from starlette.requests import Request
 from cs.bus.dead_letters import DeadLetter, DeadLetterBox
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.console.access import Session
-from cs.console.views import ROWS, Action, Form, Input, Parts, View, event_link, position_of
+from cs.console.addresses import event_link, lookup_link, position_of, stream_link
+from cs.console.views import REASON, ROWS, Action, Form, Input, Parts, View
 from cs.domain.disclosure import DisclosedEvents
-from cs.history.pages import Link, table
+from cs.history.pages import listed
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 
 #: Bytes of a letter that are shown.
 SHOWN = 64 * 1024
-_EVENTS = "/console/events?"
 
 
 async def list_dead_letters(parts: Parts, request: Request, _session: Session) -> View:
@@ -45,7 +45,6 @@ async def send_again(parts: Parts, _: Request, session: Session, form: Form) -> 
 
 
 async def discard(parts: Parts, _: Request, session: Session, form: Form) -> str:
-    """Discard a dead letter."""
     box, letter = await _found(parts, form)
     async with box.handling(letter):
         await parts.operator(session).handle_dead_letter(letter, again=False)
@@ -69,8 +68,7 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: i
         "Messages that could not be read or handled, kept for an hour. Work without an answer "
         "is issued again by itself: correct what wrote them."
     )
-    if why:
-        about = f"This process cannot read them: {why}."
+    none = f"This process cannot read them: {why}." if why else f"None. {about}"
     rows = [
         {
             "letter": each.id,
@@ -78,13 +76,13 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: i
             "came_from": each.place,
             "error": each.record.headers.get("error", "")[:100],
             "bytes": len(each.record.value),
-            "lookup": each.lookup and Link(each.lookup, _EVENTS + f"lookup={each.lookup}"),
+            "lookup": each.lookup and lookup_link(each.lookup),
         }
         for each in letters
     ]
     damaged = [
         {
-            "stream": Link(row.stream, _EVENTS + f"stream={row.stream}"),
+            "stream": stream_link(row.stream),
             "from_version": row.version,
             "position": event_link(row.position) if row.position else None,
         }
@@ -94,19 +92,8 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: i
     return View(
         title="Dead letters",
         sections=[
-            table(
-                "Messages",
-                rows,
-                "letter published_at came_from error bytes lookup",
-                about=about if rows or why else f"None. {about}",
-                folded=contents,
-            ),
-            table(
-                "Damaged streams",
-                damaged[:ROWS],
-                "stream from_version position",
-                about=mend if damaged else "None.",
-            ),
+            listed("Messages", rows, about=about, none=none, folded=contents),
+            listed("Damaged streams", damaged[:ROWS], about=mend, none="None."),
         ],
         command="cs log verify",
         place="after",
@@ -117,12 +104,7 @@ async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = (), first: i
 
 
 def _actions(letters: Sequence[str]) -> Iterator[Action]:
-    which = Input(name="letter", label="Letter", options=letters)
+    which = Input("letter", "Letter", options=letters)
     yield Action("Send again", "/console/dead-letters/send", inputs=[which])
     yield Action("Discard", "/console/dead-letters/discard", inputs=[which])
-    yield Action(
-        "Read",
-        "/console/dead-letters",
-        role="privacy",
-        inputs=[which, Input(name="why", label="Reason", required=True)],
-    )
+    yield Action("Read", "/console/dead-letters", role="privacy", inputs=[which, REASON])

@@ -3,23 +3,14 @@
 import shlex
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.views import (
-    ROWS,
-    Input,
-    Parts,
-    View,
-    chosen,
-    event_link,
-    not_found,
-    position_of,
-)
+from cs.console.addresses import chosen, event_link, position_of, stream_link
+from cs.console.views import ROWS, Input, Parts, View
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import shapes
 from cs.eventlog.categories import CATEGORIES
@@ -28,7 +19,7 @@ from cs.eventlog.stored_cause import cause_in
 from cs.history.causes import CausedEvent, explain
 from cs.history.history import UNREADABLE
 from cs.history.newest import WINDOW, newest_of
-from cs.history.pages import Link, Section, facts, table
+from cs.history.pages import Section, facts, listed
 from cs.history.selection import BadSelection, Selection
 from cs.history.states import HIDDEN
 from cs.history.words import cause_in_words
@@ -70,7 +61,7 @@ async def list_events(parts: Parts, request: Request, _: Session) -> View:
             "position": event_link(each.position),
             "at": str(head_of(each).at or ""),
             "type": each.topic,
-            "stream": _stream_link(each.stream),
+            "stream": stream_link(each.stream),
             "version": each.version,
         }
         for each in found
@@ -81,13 +72,13 @@ async def list_events(parts: Parts, request: Request, _: Session) -> View:
     if before is not None and 1 < before <= await parts.log.head():
         words.append(f"--upto={before - 1}")
     inputs = [
-        Input(name=name, value=value, options=["", *CATEGORIES] if name == "category" else ())
+        Input(name, value=value, options=["", *CATEGORIES] if name == "category" else ())
         for name, value in given.items()
     ]
-    inputs.append(Input(name="before", label="Before position", value=str(before or "")))
+    inputs.append(Input("before", "Before position", str(before or "")))
     return View(
         title="Events",
-        sections=[table("Events", rows, "position at type stream version", about=about)],
+        sections=[listed("Events", rows, about=about)],
         command=shlex.join(["cs", "events", "export", *words]),
         filters=inputs,
         older=more,
@@ -116,9 +107,8 @@ async def show_event(parts: Parts, request: Request, session: Session) -> View:
     position = int(said) if said.isdecimal() and len(said) <= 15 else 0
     head = await parts.log.head()
     if not 0 < position <= head:
-        raise not_found(f"there is no event {position}", "the list of events has the newest")
-    stored = await parts.log.stored(position - 1, 1)
-    event = stored[0]
+        raise HTTPException(404, f"there is no event {position}; the list has the newest")
+    (event,) = await parts.log.stored(position - 1, 1)
     try:
         cause = cause_in_words(cause_in(event.state))
         found = await explain(parts.log, position, most=EXPLAINED)
@@ -127,7 +117,7 @@ async def show_event(parts: Parts, request: Request, session: Session) -> View:
     except DamagedEvent as error:
         cause, found = f"{error}: cs log verify", None
     values = {
-        "stream": _stream_link(event.stream),
+        "stream": stream_link(event.stream),
         "version": event.version,
         "at": str(head_of(event).at or ""),
         "caused by": cause,
@@ -136,21 +126,15 @@ async def show_event(parts: Parts, request: Request, session: Session) -> View:
     }
     hidden = HIDDEN if session.may("operator") else HIDDEN | {"why"}  # of disclosures
     folded = [("As it is stored, people sealed", _json(event.state, hidden))]
-    chain = (
-        ()
-        if found is None
-        else (
-            _chain("Why it came about", found.before[-ROWS:], "The first cause is at the top."),
-            _chain("What followed", found.after[:ROWS], _FOLLOWED.format(len(found.after))),
-        )
-    )
+    sections = [Section(heading="The event", facts=facts(values), folded=folded)]
+    if found is not None:
+        first, after = "The first cause is at the top.", _FOLLOWED.format(len(found.after))
+        sections.append(_chain("Why it came about", found.before[-ROWS:], first))
+        sections.append(_chain("What followed", found.after[:ROWS], after))
     return View(
         title=f"Event {position}",
         lead=event.topic,
-        sections=[
-            Section(heading="The event", facts=facts(values), folded=folded),
-            *chain,
-        ],
+        sections=sections,
         command=f"cs events why {position}",
     )
 
@@ -162,17 +146,12 @@ def _chain(heading: str, events: Sequence[CausedEvent], about: str) -> Section:
             "at": each.stored.at,
             "type": each.stored.topic,
             "stage": " ".join(each.said.get(name, "") for name in ("stage", "item")).strip(),
-            "stream": _stream_link(each.stored.stream),
+            "stream": stream_link(each.stored.stream),
             "caused_by": cause_in_words(each.caused_by),
         }
         for each in events
     ]
-    fields = "position at type stage stream caused_by"
-    return table(heading, rows, fields, about=about if rows else "Nothing that is known.")
-
-
-def _stream_link(stream: str) -> Link:
-    return Link(stream, f"/console/events?stream={quote(stream)}")
+    return listed(heading, rows, about=about, none="Nothing that is known.")
 
 
 def _selection(given: dict[str, str | None]) -> Selection:

@@ -8,29 +8,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.views import (
-    ROWS,
-    Action,
-    Form,
-    Input,
-    Parts,
-    Secret,
-    View,
-    chosen,
-    event_link,
-    key_link,
-    not_found,
-    position_of,
-    search_link,
-)
+from cs.console.addresses import chosen, event_link, key_link, position_of, search_link
+from cs.console.views import ROWS, Action, Form, Input, Parts, Secret, View
 from cs.domain.codec import topic_of
 from cs.domain.key import Key, SearchAdmitted, SearchSettled, day_window, minute_window
 from cs.domain.operator_actions import act_of
 from cs.domain.rate_limits import RateWindow
 from cs.eventlog.port import NO_STREAM, RecordedEvent, Where
-from cs.history.history import opened, pass_over
 from cs.history.newest import newest_of
-from cs.history.pages import Section, facts, head, table, text
+from cs.history.pages import Section, facts, listed, text
 from cs.projections.usage import UsageRow, day_after
 from cs.runtime.durations import in_words
 
@@ -69,13 +55,12 @@ async def list_keys(parts: Parts, request: Request, _: Session) -> View:
         }
         for key_id, row in found[first : first + ROWS]
     ]
-    fields = "key label last4 quota used remaining running last_used runs_out_about revoked"
-    about = _RUNS_OUT if rows else "There is no such key. `cs keys create` makes one."
+    none = "There is no such key. `cs keys create` makes one."
     return View(
         title="Keys",
-        sections=[table("Keys", rows, fields, about=about)],
+        sections=[listed("Keys", rows, about=_RUNS_OUT, none=none)],
         command="cs keys list",
-        filters=[Input(name="q", label="Id, label or last four characters", value=words)],
+        filters=[Input("q", "Id, label or last four characters", words)],
         place="from",
         older=first + ROWS if len(found) > first + ROWS else None,
     )
@@ -96,20 +81,20 @@ async def show_key(parts: Parts, request: Request, _: Session) -> View:
     key_id = request.path_params["key"]
     folded = await parts.streams.key(key_id)
     if folded.version == NO_STREAM:
-        raise not_found(f"there is no key {key_id}", "the list of keys has all")
+        raise HTTPException(404, f"there is no key {key_id}; the list of keys has all")
     key: Key = folded.state
     stream, before = f"key-{key_id}", position_of(request)
     events = await newest_of(parts.log, parts.streams, stream)
     found, more = await parts.newest(Where(streams=frozenset({stream})), before)
-    rows = [_movement(each) for each in await opened(parts.keys, found, pass_over)]
+    rows = [_movement(each) for each in await parts.opened(found)]
     days = _by_day(events, parts.clock.now())
     return View(
         title=key.label or key_id,
         lead=f"{key_id}, ends in {key.last4}" + (", revoked" if key.revoked else ""),
         sections=[
             _figures(key, days, parts.clock.now()),
-            table("Newest events", rows, "position at what units search outcome charged"),
-            table("What operators did", acts_in(events), "at what by"),
+            listed("Newest events", rows),
+            listed("What operators did", acts_in(events)),
         ],
         command=f"cs ledger {key_id}",
         actions=_actions(key_id, key),
@@ -134,7 +119,6 @@ async def grant(parts: Parts, request: Request, session: Session, form: Form) ->
 
 
 async def limit(parts: Parts, request: Request, session: Session, form: Form) -> str:
-    """Let a key make so many searches a minute and a day."""
     key_id = request.path_params["key"]
     before = _limits((await parts.streams.key(key_id)).state)
     limits = _whole(form, "per_minute"), _whole(form, "per_day")
@@ -153,7 +137,6 @@ async def rotate(parts: Parts, request: Request, session: Session, form: Form) -
 
 
 async def revoke(parts: Parts, request: Request, session: Session, _: Form) -> str:
-    """Revoke a key for good."""
     changed = await parts.operator(session).revoke_key(request.path_params["key"])
     return "The key is revoked." if changed else "The key was revoked before."
 
@@ -168,23 +151,19 @@ def _figures(key: Key, days: Mapping[datetime, tuple[int, int]], now: datetime) 
     if a_day:
         on = day_after(remaining / a_day, now)
         lasts = in_words(remaining / a_day * 86_400) + (f", on {on}" if on else "")
-    return Section(
-        heading="Quota",
-        facts=facts(
-            {
-                "quota": key.quota,
-                "used": key.used,
-                "remaining": remaining,
-                "running": key.reserved,
-                "charged a day": f"{a_day:.2f}",
-                "runs out in": lasts if remaining > 0 else "it has run out",
-                "this minute": _window(minute_window(key, now)),
-                "this day": _window(day_window(key, now)),
-                "limits": _limits(key),
-                "old secret ends": key.old_until,
-            }
-        ),
-    )
+    values = {
+        "quota": key.quota,
+        "used": key.used,
+        "remaining": remaining,
+        "running": key.reserved,
+        "charged a day": f"{a_day:.2f}",
+        "runs out in": lasts if remaining > 0 else "it has run out",
+        "limits": _limits(key),
+        "this minute": _window(minute_window(key, now)),
+        "this day": _window(day_window(key, now)),
+        "old secret ends": key.old_until,
+    }
+    return Section(heading="Quota", facts=facts(values))
 
 
 def _by_day(
@@ -208,30 +187,18 @@ def _by_day(
 def _actions(key_id: str, key: Key) -> Sequence[Action]:
     if key.revoked:
         return ()
-    at, units = f"/console/keys/{key_id}", Input(name="units", label="Searches", required=True)
-    limits = {"per_minute": key.per_minute, "per_day": key.per_day}
+    at, limits = f"/console/keys/{key_id}", {"minute": key.per_minute, "day": key.per_day}
+    most = [
+        Input(f"per_{time}", f"Searches a {time}", str(each), required=True)
+        for time, each in limits.items()
+    ]
+    old = Input("overlap", "The old secret works on", options=[*OVERLAPS])
     return (
-        Action("Grant quota", f"{at}/grant", inputs=[units]),
         Action(
-            "Limit",
-            f"{at}/limit",
-            inputs=[
-                Input(
-                    name=name,
-                    label=f"Searches {head(name).lower()}",
-                    value=str(most),
-                    required=True,
-                )
-                for name, most in limits.items()
-            ],
+            "Grant quota", f"{at}/grant", inputs=[Input("units", "Searches", required=True)]
         ),
-        Action(
-            "Rotate",
-            f"{at}/rotate",
-            inputs=[
-                Input(name="overlap", label="The old secret works on", options=[*OVERLAPS])
-            ],
-        ),
+        Action("Limit", f"{at}/limit", inputs=most),
+        Action("Rotate", f"{at}/rotate", inputs=[old]),
         Action("Revoke", f"{at}/revoke"),
     )
 

@@ -7,16 +7,15 @@ from starlette.requests import Request
 
 from cs.console.access import Session
 from cs.console.activity import SPANS, Bucket, Span
-from cs.console.views import Action, Form, Parts, View, chosen, same
-from cs.domain.brand.brand import stream_of
+from cs.console.addresses import brand_link, chosen, lookup_link, same
+from cs.console.views import Action, Form, Parts, View
 from cs.domain.source_cost import MICROS
 from cs.domain.stages.table import STAGES
-from cs.history.pages import Link, Section, facts, table
+from cs.history.pages import Link, Section, facts, listed
 from cs.history.service_state import ServiceState
 from cs.history.words import OUTCOMES
 from cs.runtime.durations import in_words
 
-_WRONG = "what cause do_next"
 #: What `_wrong` looks at, where nothing is.
 NOTHING = (
     "Nothing found. Checked: readiness, pause, damage, data keys, settings, lag of the views, "
@@ -43,7 +42,7 @@ async def overview(parts: Parts, request: Request, _: Session) -> View:
         lead=f"World {state.world or 'none yet'}; {state.events} events; "
         f"views {state.views_behind} behind",
         sections=[
-            table("What is wrong", wrong, _WRONG, about="" if wrong else NOTHING),
+            listed("What is wrong", wrong, none=NOTHING),
             _running(state),
             _lately(span, [bucket for _, bucket in buckets]),
             _failures(state),
@@ -114,7 +113,7 @@ def _running(state: ServiceState) -> Section:
     about = f"{state.lookups} lookups run, {state.searches} searches wait for them"
     if oldest is not None:
         about += f"; the oldest work is {in_words(oldest)} old"
-    return table("Running now", work, "stage work", about=f"{about}.")
+    return listed("Running now", work, about=f"{about}.")
 
 
 def _lately(span: Span, buckets: Sequence[Bucket]) -> Section:
@@ -136,36 +135,32 @@ def _lately(span: Span, buckets: Sequence[Bucket]) -> Section:
         "cost": f"${total.micros / MICROS:.2f}",
         **{OUTCOMES.get(name, name): count for name, count in total.outcomes.most_common()},
     }
-    return table(f"The last {span.name}", rows, "stage p50 p95", facts=facts(values))
+    return listed(f"The last {span.name}", rows, facts=facts(values))
 
 
 def _failures(state: ServiceState) -> Section:
     rows = [
         {
             "at": each.at,
-            "brand": Link(each.brand, f"/console/brands/{stream_of(each.lookup)}"),
+            "brand": brand_link(each.brand, each.lookup),
             "outcome": each.outcome,
             "why": each.why,
-            "lookup": Link(each.lookup, f"/console/events?lookup={each.lookup}"),
+            "lookup": lookup_link(each.lookup),
         }
         for each in state.failures
     ]
-    about = "" if rows else f"None in the newest {state.recent} events."
-    heading, fields = "Last lookups without an e-mail", "at brand outcome why lookup"
-    return table(heading, rows, fields, about=about)
+    none = f"None in the newest {state.recent} events."
+    return listed("Last lookups without an e-mail", rows, none=none)
 
 
 def _seconds(value: float | None) -> str | None:
     return None if value is None else in_words(value)
 
 
-async def pause(parts: Parts, _request: Request, session: Session, _form: Form) -> str:
-    """Refuse new searches."""
-    changed = await parts.operator(session).pause()
-    return "The API is paused." if changed else "The API was paused before."
-
-
-async def resume(parts: Parts, _request: Request, session: Session, _form: Form) -> str:
-    """Accept new searches again."""
+async def pause_or_resume(parts: Parts, request: Request, session: Session, _: Form) -> str:
+    """Refuse new searches, or accept them again."""
+    if request.url.path.endswith("/pause"):
+        changed = await parts.operator(session).pause()
+        return "The API is paused." if changed else "The API was paused before."
     changed = await parts.operator(session).resume()
     return "The API is resumed." if changed else "The API was not paused."

@@ -4,22 +4,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from cs.console.access import Session
+from cs.console.addresses import position_of
 from cs.console.keys import acts_in
-from cs.console.views import Action, Form, Input, Parts, View, position_of
+from cs.console.views import Action, Form, Input, Parts, View
 from cs.eventlog.port import Where
-from cs.history.history import opened, pass_over
-from cs.history.pages import table
+from cs.history.pages import listed
 
 #: The name of the file that an export is downloaded as.
 FILE = "person.json"
-_WHO = (Input(name="email", label="E-mail"), Input(name="profile", label="or LinkedIn profile"))
+_WHO = (Input("email", "E-mail"), Input("profile", "or LinkedIn profile"))
 _WHY = "Asked for by the person, GDPR article 15"
 _ACTIONS = (
     Action(
         "Export",
         "/console/people/export",
         role="privacy",
-        inputs=[*_WHO, Input(name="why", label="Reason", value=_WHY, required=True)],
+        inputs=[*_WHO, Input("why", "Reason", _WHY, required=True)],
     ),
     Action("Erase", "/console/people/erase", role="privacy", inputs=_WHO),
 )
@@ -30,7 +30,7 @@ async def show_people(parts: Parts, request: Request, session: Session) -> View:
     found, more = await parts.newest(
         Where(prefixes=frozenset({"person-"})), position_of(request)
     )
-    acts = acts_in(await opened(parts.keys, found, pass_over))
+    acts = acts_in(await parts.opened(found))
     about = (
         "Export or erase one person, named by an e-mail or a LinkedIn profile, which is "
         "neither stored nor logged. `cs people erase --dry-run` says what would be destroyed."
@@ -39,7 +39,7 @@ async def show_people(parts: Parts, request: Request, session: Session) -> View:
         about += " Both need the role privacy; ask for it."
     return View(
         title="People",
-        sections=[table("Requests", acts, "at what by", about=about)],
+        sections=[listed("Requests", acts, about=about)],
         command="cs people suppressed",
         older=more,
         actions=_ACTIONS,
@@ -55,7 +55,6 @@ async def export(parts: Parts, _: Request, session: Session, form: Form) -> Resp
 
 
 async def erase(parts: Parts, _: Request, session: Session, form: Form) -> str:
-    """Erase a person."""
     said: str = await parts.slow.do("erase", session.name, _named(form))
     return said
 

@@ -9,10 +9,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.views import NOT_READY, ROWS, Input, Parts, View, chosen, same
+from cs.console.addresses import chosen, same
+from cs.console.views import NOT_READY, ROWS, Input, Parts, View
 from cs.domain.key import SearchSettled
 from cs.eventlog.port import Where
-from cs.history.history import opened, pass_over
 from cs.history.pages import Page, Section
 from cs.history.report import FIGURES, MACROS
 from cs.history.report.figures import Report
@@ -42,8 +42,8 @@ async def show_report(parts: Parts, request: Request, _: Session) -> View:
         sections=[NOT_READY] if page is None else [*_sections(page)],
         command=shlex.join([*words, "--top", str(ROWS)]),
         filters=[
-            Input(name="since", label="From, year-month-day", value=f"{since:%F}"),
-            Input(name="until", label="Before", value=f"{until:%F}"),
+            Input("since", "From, year-month-day", f"{since:%F}"),
+            Input("until", "Before", f"{until:%F}"),
         ],
         spans=[
             (name, same(request, since=f"{begin:%F}", until=f"{tomorrow:%F}"), begin == since)
@@ -56,7 +56,7 @@ async def show_report(parts: Parts, request: Request, _: Session) -> View:
 async def _end_of_data(parts: Parts, tomorrow: datetime) -> datetime:
     """Return *tomorrow*, or the day after the last search if the usual period has none."""
     found, _ = await parts.newest(Where(topics=topics_of(SearchSettled)), None)
-    for each in await opened(parts.keys, found[:1], pass_over):
+    for each in await parts.opened(found[:1]):
         if each.event.at < tomorrow - USUAL:
             return _day_after(each.event.at)
     return tomorrow

@@ -3,30 +3,26 @@
 import shlex
 
 from msgspec.structs import asdict, replace
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.events import head_of
-from cs.console.keys import keys_meant
-from cs.console.views import (
-    Action,
-    Form,
-    Input,
-    Parts,
-    View,
+from cs.console.addresses import (
+    brand_link,
     chosen,
     key_link,
-    not_found,
+    lookup_link,
     position_of,
     search_link,
 )
-from cs.domain.brand.brand import stream_of
+from cs.console.events import head_of
+from cs.console.keys import keys_meant
+from cs.console.views import REASON, Action, Form, Input, Parts, View
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.eventlog.port import SealedEvent, Where
-from cs.history.history import opened, pass_over
 from cs.history.newest import NEWEST
-from cs.history.pages import Link, Section, table
+from cs.history.pages import Section, listed
 from cs.history.redacting import redact_search
 from cs.history.search_page import search_page
 from cs.history.searches import SearchAt, key_of_search, of_long_key, search_at
@@ -44,8 +40,8 @@ async def search_of_call(parts: Parts, request_id: str) -> str:
     where = Where(topics=topics_of(SearchAdmitted, SearchRepeated))
     found, _ = await parts.newest(where, None, holds=lambda e: head_of(e).request == request_id)
     if not found:
-        raise not_found(
-            f"no search of late was asked for by {request_id}", "its key lists more"
+        raise HTTPException(
+            404, f"no new search was asked for by {request_id}; its key lists more"
         )
     return str(head_of(found[0]).search)
 
@@ -67,7 +63,7 @@ async def list_searches(parts: Parts, request: Request, _: Session) -> View:
 
     found, older = await parts.newest(where, position_of(request), holds=holds)
     rows = []
-    for each in await opened(parts.keys, found, pass_over):
+    for each in await parts.opened(found):
         event = each.event
         assert isinstance(event, SearchAdmitted | SearchSettled)
         row = await parts.views.get(SEARCHES, event.search)
@@ -85,18 +81,17 @@ async def list_searches(parts: Parts, request: Request, _: Session) -> View:
                 "charged": bool(row and row.charged),
             }
         )
-    about = "" if rows else "None in this part of the log. cs search BRAND makes one."
+    none = "None in this part of the log. cs search BRAND makes one."
     words = [f"--key={of_key[0]}"] if len(of_key) == 1 else []
     words += [f"--{n}={value}" for n, value in given.items() if value and n != "key"]
-    listed = table("Searches", rows, "at search brand key outcome reused charged", about=about)
     return View(
         title="Searches",
-        sections=[listed],
+        sections=[listed("Searches", rows, none=none)],
         command=shlex.join(["cs", "searches", "list", *words]),
         filters=[
-            Input(name="key", label="Key: id, label or last four", value=key),
-            Input(name="brand", label="Part of the brand", value=brand),
-            Input(name="outcome", value=outcome, options=["", *OUTCOMES]),
+            Input("key", "Key: id, label or last four", key),
+            Input("brand", "Part of the brand", brand),
+            Input("outcome", value=outcome, options=["", *OUTCOMES]),
         ],
         older=older,
     )
@@ -121,9 +116,7 @@ async def _found(parts: Parts, request: Request) -> SearchAt:
     search = request.path_params["search"]
     key = await key_of_search(parts.history, parts.views, search)
     if key is None:
-        raise not_found(
-            f"there is no search {search}", "the list of searches has those there are"
-        )
+        raise HTTPException(404, f"there is no search {search}; the list has those there are")
     at = position_of(request, "at")
     head = await parts.log.head()
     position = min(at or head, head)
@@ -132,7 +125,7 @@ async def _found(parts: Parts, request: Request) -> SearchAt:
         of_key = await of_long_key(parts.log, parts.keys, search, row, position)
     found = await search_at(parts.history, search, key, position, of_key)
     if found is None:
-        raise not_found(f"{search} had not been made by position {at}", "choose a later one")
+        raise HTTPException(404, f"{search} had not been made by position {at}; take a later")
     return found
 
 
@@ -141,18 +134,14 @@ def _view(request: Request, shown: SearchAt) -> View:
     page = search_page(shown)
     ended = [run.last_position] if run is not None else []
     last = max(search.position, search.settled_position or 0, *ended)
-    why = Action(
-        "Show people",
-        f"{request.url.path}?at={shown.position}",
-        role="privacy",
-        inputs=[Input(name="why", label="Reason", required=True)],
-    )
+    to = f"{request.url.path}?at={shown.position}"
+    why = Action("Show people", to, role="privacy", inputs=[REASON])
     key = Section(
         heading="Where it stands",
         facts=[
             ("Key", key_link(search.key)),
-            ("Lookup", Link(search.lookup, f"/console/events?lookup={search.lookup}")),
-            ("Brand", Link(str(page.title), f"/console/brands/{stream_of(search.lookup)}")),
+            ("Lookup", lookup_link(search.lookup)),
+            ("Brand", brand_link(str(page.title), search.lookup)),
         ],
     )
     return View(

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from cs.console.access import Session
 from cs.console.views import Action, Form, Parts, View
 from cs.domain.source_cost import MICROS, SourceFigures
-from cs.history.pages import Section, table
+from cs.history.pages import Section, listed, table
 from cs.history.service_state import RecentRuns
 from cs.history.words import ENDED
 from cs.paid_calls.budgets import Spending
@@ -27,13 +27,13 @@ async def show_sources(parts: Parts, _request: Request, _session: Session) -> Vi
     figures = await figures_until(parts.views, parts.clock.now())
     state = await parts.state.get(parts)
     rows = sorted(map(_row, figures), key=lambda row: -row["usd"])
-    about = f"The last {WEEKS} weeks; the dearest first." if rows else "None was asked yet."
+    about = f"The last {WEEKS} weeks; the dearest first."
     fields = "name stage questions calls usd found used verified usd_per_email"
     checked = [each for kind in _KINDS for each in parts.slow.last("check", kind) or ()]
     return View(
         title="Sources and verifiers",
         sections=[
-            table("Cost and yield", rows, fields, about=about),
+            table("Cost and yield", rows, fields, about=about, none="None was asked yet."),
             _spent(await parts.spending()),
             *([_checks(checked)] if checked else []),
             _ends("sources", state.sources, state.recent),
@@ -79,12 +79,7 @@ def _spent(every: Sequence[tuple[Spending, float, float]] | str) -> Section:
         for spent, a_day, a_month in every
     ]
     about = "By days and months of UTC, with what is reserved for calls under way."
-    return table(
-        "Budgets",
-        rows,
-        "name calls_today today this_month paused",
-        about=about if rows else "Nothing was spent today or this month.",
-    )
+    return listed("Budgets", rows, about=about, none="Nothing was spent today or this month.")
 
 
 def _checks(every: Sequence[CheckedPlugin]) -> Section:
@@ -106,4 +101,4 @@ def _ends(kind: str, every: dict[str, RecentRuns], recent: int) -> Section:
     ]
     asked = "In" if rows else "None was asked in"
     about = f"{asked} lookups that began in the newest {recent} events, whenever that was."
-    return table(f"How {kind} ended", rows, "name ended last at", about=about)
+    return listed(f"How {kind} ended", rows, about=about)

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,11 +12,11 @@ from cs.bus.dead_letters import DeadLetterBox
 from cs.console.access import Access, Session
 from cs.console.activity import Activity
 from cs.domain.console_operator import OperatorRole
-from cs.eventlog.port import EventLog, SealedEvent, Where
+from cs.eventlog.port import EventLog, RecordedEvent, SealedEvent, Where
 from cs.eventlog.streams import Streams
-from cs.history.history import History
+from cs.history.history import History, opened, pass_over
 from cs.history.newest import newest
-from cs.history.pages import Link, Page, Section
+from cs.history.pages import Page, Section
 from cs.history.service_state import RecentEnds, ServiceState, read_ends, read_now
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator
@@ -93,12 +92,16 @@ class Parts(msgspec.Struct, frozen=True):
         """Return a page of events of *where*; see `cs.history.newest`."""
         return await newest(self.log, self.streams, where, before, most=ROWS, **more)
 
+    async def opened(self, found: Sequence[SealedEvent]) -> Sequence[RecordedEvent]:
+        """Return *found* without those that cannot be read."""
+        return await opened(self.keys, found, pass_over)
+
     def operator(self, session: Session) -> Operator:
         """Return the commands of the operator who is signed in."""
         return Operator(self.streams, self.clock, session.name)
 
 
-class Input(msgspec.Struct, frozen=True, kw_only=True):
+class Input(msgspec.Struct, frozen=True):
     """A field of a form: of a filter or of an action."""
 
     name: str
@@ -107,6 +110,10 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     options: Sequence[str] = ()  # a choice among these; else free text
     labels: Mapping[str, str] = {}  # of options, where they differ
     required: bool = False
+
+
+#: What is stored of whoever sees people in clear.
+REASON = Input("why", "Reason", required=True)
 
 
 class Action(msgspec.Struct, frozen=True):
@@ -161,43 +168,3 @@ Handler = Callable[[Parts, Request, Session], Awaitable[View]]
 Form = Mapping[str, str]
 #: Does what an action says; returns a sentence about it, or what is shown once.
 Act = Callable[[Parts, Request, Session, Form], Awaitable[str | View | Response]]
-
-
-def search_link(search: str) -> Link:
-    return Link(search, f"/console/searches/{search}")
-
-
-def key_link(key: str) -> Link:
-    return Link(key, f"/console/keys/{key}")
-
-
-def event_link(position: int) -> Link:
-    return Link(str(position), f"/console/events/{position}")
-
-
-def position_of(request: Request, name: str = "before") -> int | None:
-    """Return the position that the parameter *name* says; ``None``: it is not there.
-
-    Raises:
-        HTTPException: 400: it is no position.
-    """
-    said = request.query_params.get(name)
-    if not said:
-        return None
-    if not said.isdecimal() or len(said) > 15:
-        raise HTTPException(400, f"{name}: a position of the log is a whole number")
-    return int(said)
-
-
-def chosen(request: Request, name: str) -> str | None:
-    """Return what the parameter *name* says, at most 300 characters; ``None``: nothing."""
-    return request.query_params.get(name, "").strip()[:300] or None
-
-
-def not_found(what: str, how: str) -> HTTPException:
-    return HTTPException(404, f"{what}; {how}")
-
-
-def same(request: Request, **changed: Any) -> str:
-    """Return the address of *request* with *changed* parameters."""
-    return str(request.url.include_query_params(**changed).replace(scheme="", netloc=""))

@@ -95,7 +95,9 @@ def facts(values: Mapping[str, Any]) -> Facts:
     return [(head(name), text(value)) for name, value in values.items()]
 
 
-def table(heading: str, rows: Iterable[Any], fields: str = "", **rest: Any) -> Section:
+def table(
+    heading: str, rows: Iterable[Any], fields: str = "", *, none: str = "", **rest: Any
+) -> Section:
     """Return a section with a table of *rows*, structs or mappings.
 
     Numbers are set to the right.
@@ -104,11 +106,14 @@ def table(heading: str, rows: Iterable[Any], fields: str = "", **rest: Any) -> S
         heading: Of the section.
         rows: In order.
         fields: The columns, with `head` of them as headings; else all, under their own names.
+        none: What the line below the heading says if there are no rows.
         rest: Of the section.
     """
     shown = [row if isinstance(row, Mapping) else asdict(row) for row in rows]
     columns = fields.split() or ([*shown[0]] if shown else [])
     headings = [*map(head, columns)] if fields else columns
+    if none and not shown:
+        rest["about"] = none
     return Section(
         heading=heading,
         columns=headings,
@@ -121,6 +126,11 @@ def table(heading: str, rows: Iterable[Any], fields: str = "", **rest: Any) -> S
         ],
         **rest,
     )
+
+
+def listed(heading: str, rows: Sequence[Mapping[str, Any]], **rest: Any) -> Section:
+    """Return a section with a table of *rows*, whose names are its columns."""
+    return table(heading, rows, " ".join(rows[0]) if rows else "", **rest)
 
 
 def text(value: Any) -> str | Link | None:
