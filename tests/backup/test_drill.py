@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -19,6 +20,15 @@ from harness.servers.programs import every_binaries
 from operations.erasure.service import outside
 
 pytestmark = pytest.mark.slow
+
+#: Left by drills that were killed: long ago, just now, and something with such a name.
+LEFT = (
+    f"cs_drill_{int(time.time()) - 90_000}_0123abcd_keys_postgres",
+    f"cs_drill_{int(time.time())}_0123abcd_postgres",
+    "cs_drill_of_mine",
+)
+DRILLS = "SELECT datname FROM pg_database WHERE datname ~ '^cs_drill_' ORDER BY datname"
+BY_QUERY = "postgresql://cs@127.0.0.1:1/keys?dbname="
 
 
 @asynccontextmanager
@@ -77,16 +87,33 @@ async def test_databases_are_restored_as_new_ones_and_dropped(
             postgres=log, keys_postgres=keys, stages_postgres=stages, master_key_file=key
         )
         async with searched(place) as (_, search):
+            connection = await asyncpg.connect(postgres)
+            for copy in LEFT:
+                await connection.execute(f"DROP DATABASE IF EXISTS {copy}")
+                await connection.execute(f"CREATE DATABASE {copy}")
             report = drilled(tmp_path / "within", **settings)
+            kept = await connection.fetch(DRILLS)
+            again = ran("backup", "drill", f"--within={tmp_path}", **settings)
+            for copy in LEFT[1:]:
+                await connection.execute(f"DROP DATABASE {copy}")
         without = ran("backup", "drill", **settings | {"PATH": str(tmp_path)}).error()
-        connection = await asyncpg.connect(postgres)
-        left = await connection.fetch("SELECT 1 FROM pg_database WHERE datname ~ '^cs_drill_'")
         await connection.close()
 
     assert (report["form"], report["search"]) == ("databases", search)
     assert report["violations"] == 0
     assert "pg_dump is not installed" in without
-    assert not left
+    assert [row["datname"] for row in kept] == sorted(LEFT[1:])
+    assert LEFT[0] not in again.err
+    for copy in LEFT[1:]:
+        assert f"drop the database {copy}, a copy of another drill" in again.err
+
+
+def test_a_database_that_only_the_query_names_is_refused() -> None:
+    here = {"CS_POSTGRES": "postgresql://cs@127.0.0.1:1/log", "CS_KEYS_POSTGRES": BY_QUERY}
+
+    done = ran("backup", "drill", **here, CS_MASTER_KEY_FILE="/nowhere")
+
+    assert "keys_postgres: name the database in the path, not with ?dbname=" in done.error()
 
 
 async def test_a_copy_that_is_not_as_it_should_be_fails_the_drill(tmp_path: Path) -> None:

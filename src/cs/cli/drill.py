@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import re
 import secrets
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -33,7 +34,10 @@ from cs.settings import Settings
 RECENT = 5_000
 #: Time limit of one of PostgreSQL's programs.
 TOOL_S = 6 * 3600.0
+#: Age of a copy that no drill can be at work on any more.
+LEFT_S = 86_400
 _DATABASES = ("postgres", "keys_postgres")
+_COPY = re.compile(r"cs_drill_(\d{10})_[0-9a-f]{8}_(?:keys_)?postgres")
 
 
 class DrillReport(msgspec.Struct, frozen=True):
@@ -157,12 +161,14 @@ async def _databases(
         for name in _DATABASES
     }
     for name, dsn in dsns.items():
-        if "dbname" in parse_qs(urlsplit(dsn).query):  # it would be restored over
+        if "dbname" in parse_qs(urlsplit(dsn).query, keep_blank_values=True):
+            # It would be restored over.
             raise BackupError(f"{name}: name the database in the path, not with ?dbname=")
     for name, dsn in dsns.items():
         await _tool(dsn, "pg_dump", "--format=custom", f"--file={work / name}", "--dbname")
-    backup_s, copy = lap(), f"cs_drill_{secrets.token_hex(4)}"
+    backup_s, copy = lap(), f"cs_drill_{int(time.time())}_{secrets.token_hex(4)}"
     copies = {name: f"{copy}_{name}" for name in dsns}
+    await _drop_left(dsns.values())
     try:
         for name, dsn in dsns.items():
             await _tool(dsn, "createdb", copies[name], "--maintenance-db")
@@ -172,19 +178,40 @@ async def _databases(
         yield replace(settings, **addresses, erasure_journal=None), backup_s, lap()
     finally:
         for name, dsn in dsns.items():
-            options = ("--force", "--if-exists", copies[name])
-            try:
-                await _tool(dsn, "dropdb", *options, "--maintenance-db")
-            except BackupError as error:  # the other one still has to go
-                warn(f"drop the database {copies[name]}, which holds a copy: {error}")
+            await _drop(dsn, copies[name], "--force")
+
+
+async def _drop(dsn: str, copy: str, *options: str) -> None:
+    try:
+        await _tool(dsn, "dropdb", *options, "--if-exists", copy, "--maintenance-db")
+    except BackupError as error:  # others still have to go
+        warn(f"drop the database {copy}, which holds a copy: {error}")
+
+
+async def _drop_left(dsns: Iterable[str]) -> None:
+    """Drop the copies that killed drills left a day ago or earlier; name the others."""
+    found = {}
+    for dsn in dsns:
+        query = "SELECT datname FROM pg_database WHERE starts_with(datname, 'cs_drill_')"
+        for copy in (await _tool(dsn, "psql", "-XAtc", query, "--dbname")).splitlines():
+            found[copy] = dsn
+    for copy, dsn in found.items():
+        made = _COPY.fullmatch(copy)
+        if made and time.time() - int(made[1]) > LEFT_S:
+            await _drop(dsn, copy)  # which fails while somebody is connected
+        else:
+            warn(f"drop the database {copy}, a copy of another drill, unless that runs")
 
 
 def _address(dsn: str, database: str) -> str:
     return urlsplit(dsn)._replace(path=f"/{database}").geturl()
 
 
-async def _tool(dsn: str, *words: str) -> None:
+async def _tool(dsn: str, *words: str) -> str:
     """Run one of PostgreSQL's programs; *words* end with the option that takes *dsn*.
+
+    Returns:
+        What it printed.
 
     Raises:
         BackupError: It is not installed, or failed.
@@ -205,3 +232,4 @@ async def _tool(dsn: str, *words: str) -> None:
     if done.returncode:
         said = done.stderr.strip().replace("\n", "; ")
         raise BackupError(f"{words[0]} failed: {said}")
+    return done.stdout
