@@ -109,7 +109,7 @@ class Driver:
         self._real = real or clock
         self._lookups = Lookups(streams, clock, keys)
         self._schedule = Schedule(clock, self._real.monotonic)
-        self._position: int | None = None  # noted up to here, follow-ups done
+        self._lanes: Lanes[Callable[[], Awaitable[None]]] | None = None
         self._firing = False
 
     async def run(self) -> None:
@@ -129,18 +129,19 @@ class Driver:
 
     async def _run(self) -> None:
         self._schedule = Schedule(self._clock, self._real.monotonic)
-        self._position, self._firing = None, False
+        self._lanes, self._firing = None, False
         with self._streams.set_aside.on_mended(self._resume_mended):
             position = await self._resume_all()
+            lanes = self._lanes = Lanes(
+                self._follow_up, after=position, capacity=WAITING, at_once=AT_ONCE
+            )
             metrics = self._metrics
             with (
-                metrics.follower_position.measured(
-                    lambda: self._position or position, "driver"
-                ),
+                metrics.follower_position.measured(lambda: lanes.position, "driver"),
                 metrics.lookups_open.measured(lambda: len(self._schedule.running)),
             ):
                 async with asyncio.TaskGroup() as tasks:
-                    tasks.create_task(self._follow_log(position), name="driver-log")
+                    tasks.create_task(self._follow_log(lanes), name="driver-log")
                     tasks.create_task(self._fire_timers(), name="driver-timers")
                     tasks.create_task(self._watch_silence(), name="driver-silence")
 
@@ -150,7 +151,7 @@ class Driver:
 
     def at_rest(self, head: int) -> bool:
         """Return whether all up to *head* is noted and no timer is due."""
-        if self._position is None or self._position < head:
+        if self._lanes is None or self._lanes.position < head:
             return False
         return not self._firing and not self._schedule.is_due()
 
@@ -160,21 +161,14 @@ class Driver:
 
     # The log's tail.
 
-    async def _follow_log(self, position: int) -> None:
+    async def _follow_log(self, lanes: Lanes[Callable[[], Awaitable[None]]]) -> None:
         set_aside = self._streams.set_aside
-        pages = follow(self._streams.log, position, set_aside=set_aside, wanted=NOBODY)
+        pages = follow(self._streams.log, lanes.position, set_aside=set_aside, wanted=NOBODY)
+        await lanes.run((self._note(page), page[-1].position) async for page in pages)
 
-        async def do(follow_up: Callable[[], Awaitable[None]]) -> None:
-            with self._setting_aside():
-                await follow_up()
-
-        async def save_position(done: int) -> None:
-            self._position = done
-
-        lanes = Lanes(do, after=position, capacity=WAITING, at_once=AT_ONCE)
-        self._position = position
-        noted = ((self._note(page), page[-1].position) async for page in pages)
-        await lanes.run(noted, save_position)
+    async def _follow_up(self, do: Callable[[], Awaitable[None]]) -> None:
+        with self._setting_aside():
+            await do()
 
     def _note(self, page: Sequence[RecordedEvent]) -> Sequence[FollowUp]:
         """Note all of *page* at once; return what its events lead to, in order."""
