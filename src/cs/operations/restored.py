@@ -192,6 +192,7 @@ async def looking(
             yield
         finally:
             task.cancel()
+            # A second cancellation leaves it out, and the mark as after a crash.
             with suppress(LogBehind, LogUnavailable, KeysUnavailable, TimeoutError):
                 async with asyncio.timeout(LAST_LOOK_S):
                     await look(log, keys, clock)
