@@ -19,6 +19,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.keystore.port import KeysUnavailable
+from cs.runtime.private_files import open_private
 from cs.runtime.sql import Database
 
 log = get_logger()
@@ -200,12 +201,12 @@ def read_journal(file: Path) -> Sequence[ErasureEntry]:
 def _append(file: Path, lines: bytes) -> None:
     """Append *lines* to *file* (mode 0600) in one write, durably."""
     try:
-        with open(file, "ab+", buffering=0, opener=_private) as opened:
+        with open_private(file, "ab+", buffering=0) as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)
             size = opened.seek(0, os.SEEK_END)
             if size and os.pread(opened.fileno(), 1, size - 1) != b"\n":
                 opened.seek(0)
-                size = opened.readall().rfind(b"\n") + 1
+                size = opened.read().rfind(b"\n") + 1
                 opened.truncate(size)  # a line that was cut off
             written = opened.write(lines)
             if whole := written == len(lines):
@@ -218,10 +219,6 @@ def _append(file: Path, lines: bytes) -> None:
         ) from error
     if not whole:
         raise JournalUnavailable(f"erasure_journal: {file} cannot be written: the disk is full")
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _text(entry: ErasureEntry) -> str:

@@ -39,9 +39,9 @@ def make_private(path: Path) -> None:
         path.chmod(0o600)
 
 
-def open_private(path: Path, mode: str) -> IO[Any]:
+def open_private(path: Path, mode: str, buffering: int = -1) -> IO[Any]:
     """Open *path*; if that makes it, with mode 0600."""
-    return open(path, mode, opener=_private)
+    return open(path, mode, buffering, opener=_private)
 
 
 def _private(path: str, flags: int) -> int:
