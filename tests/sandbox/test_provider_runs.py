@@ -5,6 +5,7 @@ import asyncio
 import httpx
 import pytest
 
+from cs.assembly.sandbox_world import providers_url
 from cs.cli.sandbox import sandbox_service
 from cs.domain.source_cost import MICROS
 from cs.sandbox.providers.verifiers import MailboxTruth
@@ -33,7 +34,7 @@ async def test_providers_verify_more_people_none_wrongly_and_charge_what_is_coun
         moving = tasks.create_task(move_clock(sandbox, searches))
         await asyncio.wait(searches)
         moving.cancel()
-        bill = (await client.get(f"{sandbox.providers_url}/bill")).json()
+        bill = (await client.get(f"{providers_url(sandbox.settings)}/bill")).json()
     counted = sum(each.micros_this_month for each in await budgets.spending()) / MICROS
     verified = {mail for each in searches for mail in each.result().verified}
     without = {mail for row in rows for mail in row.verified}  # as the world intends it

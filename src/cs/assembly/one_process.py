@@ -8,12 +8,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
-import msgspec
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 from structlog import get_logger
 
-from cs.admin.app import RecordBounces
 from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.api.api import Api
@@ -24,7 +22,12 @@ from cs.assembly.folder import check_clock, open_folder, paid_call_register
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
-from cs.assembly.process import check_world, insecure_console, measured_process
+from cs.assembly.process import (
+    RunningRole,
+    check_world,
+    insecure_console,
+    measured_process,
+)
 from cs.assembly.process_manager import Stores, build_process_manager
 from cs.assembly.upkeep import measure_files
 from cs.bus.measured import MeasuredBus
@@ -59,18 +62,15 @@ from cs.settings import Settings
 log = get_logger()
 
 
-class RunningService(msgspec.Struct, frozen=True):
-    """A service that runs: its parts, for the server and for tests."""
+class RunningService(RunningRole, frozen=True, kw_only=True):
+    """A service that runs: every role, and its parts for commands and tests."""
 
     app: ASGIApp
     api: Api
     streams: Streams
     views: Follower
     reading: Reading
-    ready: Readiness
     driver: Driver
-    bounces: RecordBounces
-    console: Sequence[BaseRoute]
 
 
 def memory_bus(*, waiting: int | None = None, metrics: Metrics | None = None) -> MemoryBus:
@@ -206,15 +206,20 @@ async def run_service(
         if manager.retention is not None:
             roles.append(tasks.create_task(manager.retention.run(), name="retention"))
         yield RunningService(
-            Gate(api),
-            api,
-            streams,
-            runner,
-            reading,
-            ready,
-            manager.driver,
-            manager.bounces,
-            console,
+            ready=ready,
+            app=Gate(api),
+            clock_advancer=(
+                ClockAdvancer(clock, log, runner, manager.driver)
+                if isinstance(clock, SandboxClock)
+                else None
+            ),
+            bounces=manager.bounces,
+            console=console,
+            api=api,
+            streams=streams,
+            views=runner,
+            reading=reading,
+            driver=manager.driver,
         )
         for role in roles:
             role.cancel()
@@ -285,8 +290,3 @@ async def run_embedded(
                 ) as service,
             ):
                 yield service
-
-
-def clock_advance(service: RunningService, clock: SandboxClock) -> ClockAdvancer:
-    """Return what moves *clock*, which *service* goes by."""
-    return ClockAdvancer(clock, service.streams.log, service.views, service.driver)

@@ -16,7 +16,7 @@ from cs.admin.app import build as admin_app
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.assembly.databases import keep_time, open_shared_time, open_stages_pool
 from cs.assembly.folder import open_paid_calls, sandbox_clock
-from cs.assembly.one_process import RunningService, clock_advance, run_embedded
+from cs.assembly.one_process import RunningService, run_embedded
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.assembly.sandbox_world import providers_url, run_sandbox
@@ -137,7 +137,6 @@ class SandboxService(msgspec.Struct, frozen=True):
     operator: Operator
     clock: SandboxClock
     clock_advancer: ClockAdvancer
-    providers_url: str | None = None
 
 
 @asynccontextmanager
@@ -190,6 +189,7 @@ async def sandbox_service(
         if stages:
             tools = msgspec.structs.replace(tools, stages=stages)
         service = await opened(run_embedded(chosen, tools, "sandbox", clock))
+        assert service.clock_advancer is not None, "a sandbox's clock can be moved"
         admin = admin_app(service.ready, console=service.console), admin_socket
         await opened(serving([(service.app, api_socket)], service.api.draining, admin=admin))
         yield SandboxService(
@@ -199,6 +199,5 @@ async def sandbox_service(
             service,
             Operator(service.streams, clock),
             clock,
-            clock_advance(service, clock),
-            providers_url(chosen) if providers else None,
+            service.clock_advancer,
         )

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.folder import open_paid_calls, sandbox_clock
 from cs.assembly.folder_keys import folder_of
-from cs.assembly.one_process import clock_advance, run_embedded
+from cs.assembly.one_process import run_embedded
 from cs.assembly.people_directory import kept_directory, open_directory
 from cs.assembly.plugins import open_plugins
 from cs.assembly.process import RunningRole, open_traces
@@ -152,11 +152,4 @@ async def _run(
                 errors.print(f"sandbox: {'; '.join(notices)}")
         for name, why in plugins.misconfiguration.reasons.items():
             warn(f"{name}: {why}")
-        yield RunningRole(
-            service.ready,
-            service.app,
-            service.api,
-            clock_advance(service, clock) if clock else None,
-            service.bounces,
-            service.console,
-        )
+        yield service

@@ -19,7 +19,7 @@ import pytest
 
 from cli.command import ran
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
-from cs.assembly.one_process import clock_advance, run_embedded
+from cs.assembly.one_process import run_embedded
 from cs.assembly.plugins import open_plugins
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.assembly.sandbox_world import run_sandbox
@@ -72,7 +72,12 @@ class Continued:
     """The service of today on what was left behind."""
 
     service: Service
-    advancing: ClockAdvancer
+
+    @property
+    def advancing(self) -> ClockAdvancer:
+        found = self.service.running.clock_advancer
+        assert found is not None, "a sandbox's clock can be moved"
+        return found
 
     async def get(self, key: NewSecret, path: str) -> dict[str, Any]:
         async with self.service.client(key) as client:
@@ -123,7 +128,7 @@ def folder(tmp_path: Path) -> Stored:
             run_embedded(settings, tools, "sandbox", clock) as running,
         ):
             service = Service(running, Operator(running.streams, clock))
-            yield Continued(service, clock_advance(running, clock))
+            yield Continued(service)
 
     return Stored(before, run, environment)
 
@@ -155,7 +160,7 @@ async def databases(tmp_path: Path, postgres: str) -> AsyncIterator[Stored]:
                 open_shared_stores(settings, "test", "sandbox") as data,
                 one_process(data.log, data.keys, data.views, tools, clock=clock) as service,
             ):
-                yield Continued(service, clock_advance(service.running, clock))
+                yield Continued(service)
 
         yield Stored(before, run, environment)
 
