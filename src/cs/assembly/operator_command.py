@@ -18,6 +18,7 @@ from cs.directory.store import PeopleDirectory
 from cs.domain.operator_actions import account
 from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.streams import Streams
+from cs.history.history import History
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator
 from cs.paid_calls.register import CallRegister
@@ -42,6 +43,11 @@ class CommandContext(msgspec.Struct, frozen=True):
     directory_erasure: PeopleDirectory | None = None
     #: The same, whole; ``None`` also where the settings do not name its key.
     directory: PeopleDirectory | None = None
+
+    @property
+    def history(self) -> History:
+        """Return the events, states and runs, as of any position."""
+        return History(self.log)
 
     @property
     def operator(self) -> Operator:

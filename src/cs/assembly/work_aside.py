@@ -26,7 +26,6 @@ from cs.domain.refusal import Refusal
 from cs.domain.service import World
 from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
 from cs.history.comparing import PersonChange, compared, shown
-from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.part_folder import ExportFailed
 from cs.history.report.figures import Report, make_report
@@ -77,7 +76,7 @@ async def compare(
 ) -> tuple[Sequence[PersonChange], int]:
     """Return the differences of two lookups that have ended, as ``cs compare`` prints them."""
     async with open_command_context(settings) as data:
-        history = History(data.log)
+        history = data.history
         runs = [await history.run(each) for each in (before, after)]
         first, second = (run for run in runs if run is not None)
         names = [each["person"] for run in (first, second) for each in shown(run)]

@@ -21,7 +21,6 @@ from cs.cli.output import json_text, print_json, reading, stop, styled
 from cs.domain.causation import MessageCause, OperatorCause, StartCause, TimerCause
 from cs.eventlog.stored_cause import cause_in
 from cs.history.causes import CausedEvent, Explanation, explain
-from cs.history.history import History
 from cs.history.identities import Identities, identities
 from cs.history.lines import ShownEvent, check_known, shown_events
 from cs.history.part_folder import check_free, disk_failures
@@ -108,7 +107,7 @@ async def export(
             2,
         )
     data = await at.data()
-    selection = await chosen.selection(History(data.log))
+    selection = await chosen.selection(data.history)
     if out is not None and is_tables:
         position = await _write_tables(data, selection, out, form, why=reveal)
         return Output(text=[f"{len(TABLES)} tables up to position {position} written to {out}"])
@@ -137,7 +136,7 @@ async def show(
     only = Selection(after=position - 1, upto=position)
     keys = await _opened(data, "events show", only, reveal, upto=position)
     people = await at.opened(identities(data.log, data.keys))
-    (events,) = [page async for page in History(data.log).pages(only)]
+    (events,) = [page async for page in data.history.pages(only)]
     (event,) = await shown_events(events, people, keys)
     shown: dict[str, Any] = msgspec.json.decode(event.line())
     said = msgspec.json.encode(shown["data"])
@@ -166,7 +165,7 @@ async def tail(
     """
     chosen.checked()
     data = await at.data()
-    history = History(data.log)
+    history = data.history
     selection = await chosen.selection(history, growing=True)
     selection = replace(selection, after=max(await history.head() - last, selection.after))
     people = await at.opened(identities(data.log, data.keys))
@@ -193,7 +192,7 @@ async def _follow(
     while selection.upto is None or after < selection.upto:
         upto = await data.log.head()
         page = replace(selection, after=after, upto=upto)
-        async for events in History(data.log).pages(page):
+        async for events in data.history.pages(page):
             _print_all(await shown_events(events, people, keys))
         after = max(after, upto)
         await data.log.grown(after)
@@ -232,7 +231,7 @@ async def _write(
     selection = replace(selection, upto=upto)
     with reading("exporting") as show:
         async with identities(data.log, data.keys, show) as people:
-            async for page in History(data.log).pages(selection, show):
+            async for page in data.history.pages(selection, show):
                 check_known(page)
                 write(await shown_events(page, people, keys))
                 count += len(page)
@@ -369,7 +368,7 @@ async def _position(data: CommandContext, event: str) -> int:
             return int(event)
         except ValueError:
             stop(f"a position from 1 or a search's id, srch_..., not {event!r}", 2)
-    history = History(data.log)
+    history = data.history
     key = await key_of_search(history, data.views, event)
     made = Selection(types=("search-admitted",), keys=(key,) if key else ("none",))
     found = [e.position async for e in history.events(made) if e.data()["search"] == event]

@@ -14,7 +14,6 @@ from cs.cli.command import Invocation, Output, number, on_data
 from cs.cli.output import Progress, Table, facts, reading, stop
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
-from cs.history.history import History
 from cs.history.replay.replaying import ChargeDifference, Difference, Kind, Replay
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
 from cs.history.states import changes, plain_state
@@ -82,7 +81,7 @@ async def replay(
     except BrokenRules as broken:
         stop(f"--rules: {broken}")
     data = await call.data()
-    history = History(data.log)
+    history = data.history
     upto = await end_of(history, at)
     meant = () if query is None else await chosen_brands(history, query, upto)
     streams = tuple(each.stream for each in meant)

@@ -135,7 +135,7 @@ async def compare(
     """
     lookups = _lookups(first, second, domain, all_brands=all_brands)
     data = await call.data()
-    history = History(data.log)
+    history = data.history
     # What is appended from here on the disclosure does not cover, so it is not read.
     upto = await end_of(history, at)
     groups: Sequence[Sequence[str]]

@@ -107,7 +107,7 @@ async def show(
 
 
 async def _search_at(data: CommandContext, search: str, at: str | None) -> SearchAt:
-    history = History(data.log)
+    history = data.history
     with reading("looking for the search") as progress:
         key = await key_of_search(history, data.views, search, progress)
     if key is None:
@@ -150,7 +150,7 @@ async def list_searches(
     """
     which = Chosen(keys=() if key is None else (key,), **vars(chosen))
     period = which.checked()
-    history = History((await call.data()).log)
+    history = (await call.data()).history
     # A search of the period may have ended after it.
     whole = replace(await which.selection(history), until=None)
     with reading("reading the log") as progress:
@@ -221,7 +221,7 @@ async def show_ledger(
 
 
 async def _entries(data: CommandContext, key: str, at: str | None) -> Sequence[LedgerEntry]:
-    history = History(data.log)
+    history = data.history
     stream = f"key-{key.removeprefix('key-')}"
     upto = await end_of(history, at)
     events = [recorded async for recorded in history.stream(stream, upto)]
@@ -287,7 +287,7 @@ async def state(
         ]
         fields = "position event field before after"
         return Output(found, [Table.of(rows, fields, "before after")])
-    history = History(data.log)
+    history = data.history
     then = await history.state_at(name, await end_of(history, at))
     if then.version == NO_STREAM:
         await _stop_unknown(history, name)
@@ -306,7 +306,7 @@ async def _changes(
     data: CommandContext, stream: str, first: str, last: str
 ) -> Sequence[dict[str, Any]]:
     """Return each event after *first* up to *last*, and what it changed."""
-    history = History(data.log)
+    history = data.history
     after = await position_of(history, "--diff", first)
     upto = await position_of(history, "--diff", last)
     if after > upto:
