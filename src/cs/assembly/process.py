@@ -23,7 +23,6 @@ from cs.settings import BadSettings, Settings
 
 if TYPE_CHECKING:
     from cs.api.api import Api
-    from cs.assembly.otel_traces import OtelTraces
 
 #: Where mail exchangers of the real world listen (RFC 5321, 4.5.4.2).
 SMTP_PORT = 25
@@ -70,24 +69,6 @@ async def _measure_loop_delay(metrics: Metrics) -> NoReturn:
         late_s.observe(loop.time() - due)
 
 
-def traces_class(settings: Settings) -> "type[OtelTraces] | None":
-    """Return the class that sends spans where *settings* say; ``None``: they say nothing.
-
-    Raises:
-        BadSettings: They name a place, and the extra ``otel`` is not installed.
-    """
-    if settings.traces_to is None:
-        return None
-    try:
-        # Here: a process that does not use the library does not load it.
-        from cs.assembly.otel_traces import OtelTraces  # noqa: PLC0415
-    except ImportError as error:
-        raise BadSettings(
-            f"traces_to: {error.name} is not installed; pip install 'contact-search[otel]'"
-        ) from error
-    return OtelTraces
-
-
 @asynccontextmanager
 async def open_traces(settings: Settings, role: str) -> AsyncIterator[Traces]:
     """Yield where the spans of *role* go; on leaving what is left is sent.
@@ -95,11 +76,17 @@ async def open_traces(settings: Settings, role: str) -> AsyncIterator[Traces]:
     Raises:
         BadSettings: The setting names a place, and the extra ``otel`` is not installed.
     """
-    made = traces_class(settings)
-    if made is None or settings.traces_to is None:
+    if settings.traces_to is None:
         yield NO_TRACES
         return
-    traces = made(settings.traces_to, role)
+    try:
+        # Here: a process that does not use the library does not load it.
+        from cs.assembly.otel_traces import OtelTraces  # noqa: PLC0415
+    except ImportError as error:
+        raise BadSettings(
+            f"traces_to: {error.name} is not installed; pip install 'contact-search[otel]'"
+        ) from error
+    traces = OtelTraces(settings.traces_to, role)
     try:
         yield traces
     finally:

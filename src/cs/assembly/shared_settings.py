@@ -54,7 +54,8 @@ def check_shared(chosen: Settings) -> None:
         if chosen.postgres or chosen.keys_postgres:
             required(getattr(chosen, name), name)
     _check_apart(chosen)
-    check_databases(chosen)
+    for name in _databases(chosen):
+        checked_address(chosen, name, insecure=chosen.insecure_postgres)
     if chosen.postgres or (chosen.master_key_file and roles_of(chosen) == ["serve"]):
         read_key(chosen.master_key_file, "master_key_file")
     if chosen.stages_key_file:
@@ -144,17 +145,6 @@ def _server(dsn: str) -> tuple[str, str]:
     host = parts.netloc.rpartition("@")[2].lower()
     named = ":" in host.rpartition("]")[2]
     return (host if named else f"{host}:5432", parts.path.strip("/"))
-
-
-def check_databases(settings: Settings) -> None:
-    """Pass if every database elsewhere has to prove who it is, or need not by a setting.
-
-    Raises:
-        BadSettings: Naming the address, or what is wrong with it.
-    """
-    for name in DATABASES:
-        if getattr(settings, name) is not None:
-            checked_address(settings, name, insecure=settings.insecure_postgres)
 
 
 def insecure_connections(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:

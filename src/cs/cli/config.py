@@ -13,7 +13,7 @@ from cs.assembly.examination import examine
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
-from cs.assembly.process import check_world, traces_class
+from cs.assembly.process import check_world, open_traces
 from cs.assembly.shared_settings import check_shared, roles_of, shared_advice
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.output import as_text, facts, stop, styled
@@ -58,7 +58,7 @@ async def check(at: Invocation) -> Output:
     chosen = at.settings()
     check_world(chosen, "live")
     check_shared(chosen)
-    traces_class(chosen)  # which needs an extra
+    await at.opened(open_traces(chosen, "check"))  # which needs an extra
     canary_of(chosen)
     if chosen.data_dir.exists() and roles_of(chosen) == ["serve"]:
         folder_of(chosen)  # a folder that lacks a file is refused, too
