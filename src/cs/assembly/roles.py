@@ -177,9 +177,8 @@ def _measure_cluster(metrics: Metrics, pool: Pool) -> None:
         for label, name in leases.items():
             lease = found.leases.get(name)
             metrics.leases_taken.of(label).set(lease is not None and lease.taken)
-        position = metrics.follower_position
-        if not position.is_measured("relay") and "relay" in found.checkpoints:
-            position.of("relay").set(found.checkpoints["relay"])
+        if "relay" in found.checkpoints:  # where a relay works its own position is shown
+            metrics.follower_position.of("relay").set(found.checkpoints["relay"])
         metrics.database_size.of("service").set(found.bytes)
         if found.archived_at is not None:
             metrics.backup_at.of().set(found.archived_at.timestamp())

@@ -39,7 +39,6 @@ class Family(Generic[I]):
         self.label_names = labels
         self._options = options
         self._children: dict[tuple[str, ...], I] = {}
-        self._measured: dict[tuple[str, ...], Callable[[], float]] = {}
 
     @cached_property
     def _metric(self) -> I:
@@ -65,12 +64,10 @@ class Family(Generic[I]):
     def clear(self) -> None:
         """Forget every instrument: what they measured is gone."""
         self._children.clear()
-        self._measured.clear()
         self.__dict__.pop("_metric", None)
 
     def measure(self: "Family[Gauge]", measure: Callable[[], float], *values: str) -> None:
         """Have *measure* say the value of *values* whenever it is asked for, for good."""
-        self._measured[values] = measure
         self.of(*values).set_function(measure)
 
     @contextmanager
@@ -82,14 +79,9 @@ class Family(Generic[I]):
         try:
             yield
         finally:
-            if self._measured.get(values) is measure:
-                del self._measured[values], self._children[values]
-                if values:
-                    self._metric.remove(*values)
-
-    def is_measured(self, *values: str) -> bool:
-        """Return whether a function passed to `measure` returns the value of *values*."""
-        return values in self._measured
+            del self._children[values]
+            if values:
+                self._metric.remove(*values)
 
     def collect(self) -> Iterator[Metric]:
         """Yield what there is to show."""
