@@ -5,7 +5,7 @@ They are made when the page is requested.
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -13,10 +13,6 @@ from pathlib import Path
 from cs.metrics.metrics import Metrics
 from cs.runtime.data_folder import LAST_BACKUP, DataFolder
 from cs.settings import Settings
-
-#: Settings with the file of a certificate, and of those with the certificates of authorities,
-#: of which it is enough that one is valid.
-CERTIFICATES, AUTHORITIES = ("kafka_certificate_file",), ("kafka_ca_file",)
 
 
 def measure_files(
@@ -32,8 +28,10 @@ def measure_files(
     def measure() -> None:
         if master_key is not None and (found := _stat(master_key)) is not None:
             metrics.key_made.of("master_key_file").set(found.st_mtime)
-        for names, pick in ((CERTIFICATES, _first), (AUTHORITIES, max)):
-            _show_certificates(metrics, settings, names, pick)
+        # The certificate itself comes first in its file, then those of its authorities; of
+        # authorities that are trusted it is enough that one is valid.
+        _show_certificates(metrics, settings, "kafka_certificate_file", lambda ends: ends[0])
+        _show_certificates(metrics, settings, "kafka_ca_file", max)
         if folder is not None:
             _show_folder(metrics, folder)
 
@@ -49,26 +47,20 @@ def measure_files(
 def _show_certificates(
     metrics: Metrics,
     settings: Settings,
-    names: Collection[str],
+    name: str,
     pick: Callable[[Sequence[datetime]], datetime],
 ) -> None:
-    for name in names:
-        path: Path | None = getattr(settings, name)
-        if path is None:
-            continue
-        from cryptography import x509  # noqa: PLC0415  a service without Kafka loads none
+    path: Path | None = getattr(settings, name)
+    if path is None:
+        return
+    from cryptography import x509  # noqa: PLC0415  a service without Kafka loads none
 
-        try:
-            found = x509.load_pem_x509_certificates(path.read_bytes())
-        except (OSError, ValueError, x509.InvalidVersion):
-            continue  # the connection to Kafka reports it
-        ends = pick([each.not_valid_after_utc for each in found])
-        metrics.certificate_ends.of(name).set(ends.timestamp())
-
-
-def _first(ends: Sequence[datetime]) -> datetime:
-    """Return the end of the certificate itself; those of its authorities follow it."""
-    return ends[0]
+    try:
+        found = x509.load_pem_x509_certificates(path.read_bytes())
+    except (OSError, ValueError, x509.InvalidVersion):
+        return  # the connection to Kafka reports it
+    ends = pick([each.not_valid_after_utc for each in found])
+    metrics.certificate_ends.of(name).set(ends.timestamp())
 
 
 def _show_folder(metrics: Metrics, folder: DataFolder) -> None:
