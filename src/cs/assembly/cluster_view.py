@@ -40,6 +40,11 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in self.processes if each.silent or not each.ready]
 
 
+def leases() -> Mapping[str, str]:
+    """Return the leases of this version in the database, by what is led."""
+    return {"relay": "relay", "driver": "driver", "views": f"views {version_of(projections())}"}
+
+
 async def view_cluster(settings: Settings, world: World) -> ClusterView:
     """Return the state of the processes that share the databases of *settings*.
 
@@ -56,12 +61,11 @@ async def view_cluster(settings: Settings, world: World) -> ClusterView:
             processes += await read_processes(pool)
         wanted += [f"stage {name}" for name in STAGES]
     running = {each.role for each in processes if not each.silent}
-    led = {"relay": "relay", "driver": "driver", "views": f"views {version_of(projections())}"}
     nothing = LeaseState(holder="", epoch=0, taken=False)
     return ClusterView(
         processes=processes,
         missing=[role for role in wanted if role not in running],
-        leases={label: state.leases.get(name, nothing) for label, name in led.items()},
+        leases={label: state.leases.get(name, nothing) for label, name in leases().items()},
         relayed=state.checkpoints.get("relay", 0),
         stages_known=settings.stages_postgres is not None,
     )

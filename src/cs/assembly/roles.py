@@ -33,6 +33,7 @@ from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import SEVERAL_PROCESSES, ClockAdvancer, SandboxClock
 from cs.api.app import Gate
 from cs.assembly.call_answering import build_api
+from cs.assembly.cluster_view import leases
 from cs.assembly.console import build_activity, build_console, build_dead_letters
 from cs.assembly.databases import (
     SharedTime,
@@ -73,8 +74,6 @@ from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import Pool
 from cs.postgres.processes import ProcessReport, process_name
-from cs.projections.builds import version_of
-from cs.projections.catalogue import projections
 from cs.projections.event_counts import EventCounts
 from cs.projections.following import ViewFollower
 from cs.projections.reading import Reading
@@ -170,11 +169,10 @@ def _measure_cluster(metrics: Metrics, pool: Pool) -> None:
 
     Where all of a role are gone, others still say so.
     """
-    leases = {"relay": "relay", "driver": "driver", "views": _views_lease()}
 
     async def measure() -> None:
         found = await read_cluster(pool)
-        for label, name in leases.items():
+        for label, name in leases().items():
             lease = found.leases.get(name)
             metrics.leases_taken.of(label).set(lease is not None and lease.taken)
         if "relay" in found.checkpoints:  # where a relay works its own position is shown
@@ -184,10 +182,6 @@ def _measure_cluster(metrics: Metrics, pool: Pool) -> None:
             metrics.backup_at.of().set(found.archived_at.timestamp())
 
     metrics.measurements["cluster"] = measure
-
-
-def _views_lease() -> str:
-    return f"views {version_of(projections())}"
 
 
 @asynccontextmanager
@@ -376,6 +370,6 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
             with metrics.follower_position.measured(lambda: runner.position, "views"):
                 await runner.run()
 
-        leader = parts.leader(_views_lease(), project)
+        leader = parts.leader(leases()["views"], project)
         async with keep_time(parts.time, leader.run(), set_aside.watch()):
             yield RunningRole(parts.readiness(leader=leader))
