@@ -23,7 +23,7 @@ from cs.cli.choosing import (
     query_of,
 )
 from cs.cli.command import Invocation, NewFile, Output, number, on_data
-from cs.cli.output import Progress, Table, sections_text, stop, styled, write_new
+from cs.cli.output import Table, reading, sections_text, stop, styled, write_new
 from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
@@ -75,11 +75,7 @@ async def report(
         stop("--json and --html: one of them", 2)
     data = await at.data()
     first, end = _period(since, until, data.clock.now())
-    with Progress() as progress:
-
-        def show(position: int, upto: int) -> None:
-            progress.show(f"{position} of {upto} positions read")
-
+    with reading("reporting") as show:
         found = await make_report(data.log, data.keys, first, end, progress=show)
     if by is not None:
         found, top = replace(found, figures={BY[by]: found.figures[BY[by]]}), MOST
