@@ -39,7 +39,7 @@ async def check_sources(
     if people is None:  # those without a key, too
         people = names_of(installed_plugins(Group.PEOPLE_SOURCES))
     every = msgspec.structs.replace(settings, people_sources=tuple(people))
-    async with _opened(every, world) as tools:
+    async with open_counted_plugins(every, world) as tools:
         for brand_source in tools.brand_sources:
             yield await _checked("brand source", brand_source)
         for people_source in tools.people_sources:
@@ -58,7 +58,7 @@ async def check_verifiers(
     """
     names = settings.verifiers
     left = list(names_of(installed_plugins(Group.VERIFIERS)) if names is None else names)
-    async with _opened(settings, world) as tools:
+    async with open_counted_plugins(settings, world) as tools:
         for each in tools.verifiers:
             left.remove(each.name)
             yield await _checked("verifier", each)
@@ -68,7 +68,10 @@ async def check_verifiers(
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, world: World) -> AsyncIterator[StagePlugins]:
+async def open_counted_plugins(
+    settings: Settings, world: World = "live"
+) -> AsyncIterator[StagePlugins]:
+    """Open the plug-ins of *settings*; their calls are counted with those of the service."""
     async with (
         open_budgets(settings, world) as budgets,
         open_directory_if_named(settings) as directory,

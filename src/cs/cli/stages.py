@@ -17,13 +17,12 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.people_directory import open_directory_if_named
-from cs.assembly.plugins import StagePlugins, open_plugins
+from cs.assembly.plugins import StagePlugins
 from cs.assembly.service_checks import (
     NO_FAULT,
     check_sources,
     check_verifiers,
-    open_budgets,
+    open_counted_plugins,
 )
 from cs.assembly.settings_of_plugins import of_source
 from cs.cli.choosing import query_of
@@ -276,11 +275,8 @@ def _read_address(line: bytes) -> str:
     return line.decode().strip()
 
 
-async def _plugins(at: Invocation) -> StagePlugins:
-    """Open the plug-ins of the settings; their calls are counted with those of the service."""
-    chosen = at.settings()
-    budgets = await at.opened(open_budgets(chosen))
-    return await at.opened(open_plugins(chosen, budgets=budgets))
+async def _plugins(at: Invocation, **given: Any) -> StagePlugins:
+    return await at.opened(open_counted_plugins(at.settings(**given)))
 
 
 def items_of(
@@ -431,10 +427,7 @@ async def try_source(
         stop(str(error), 2)
     others: dict[str, Any] = {} if ask_sources else {"brand_sources": ("directory",)}
     others |= {"people_source_order": (), "verifier_order": ()}
-    chosen = at.settings(people_sources=(name,), verifiers=(), stages=(), **others)
-    budgets = await at.opened(open_budgets(chosen))
-    directory = await at.opened(open_directory_if_named(chosen))
-    tools = await at.opened(open_plugins(chosen, budgets=budgets, directory=directory))
+    tools = await _plugins(at, people_sources=(name,), verifiers=(), stages=(), **others)
     resolution = await resolve_brand(tools.brand_sources, query)
     facts = resolution.choice.facts or BrandFacts(
         name=brand, domain=query.domain, mail_domains=(query.domain,) if query.domain else ()
