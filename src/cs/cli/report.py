@@ -27,7 +27,6 @@ from cs.cli.output import Table, reading, sections_text, stop, styled, write_new
 from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
-from cs.history.brands import brands, of_one_brand
 from cs.history.comparing import PersonChange, compared, one_after_another, shown
 from cs.history.history import History
 from cs.history.pages import Page, page_html
@@ -118,7 +117,6 @@ async def compare(
     /,
     *,
     domain: Domain = None,
-    all_brands: Annotated[bool, Parameter(help="Every brand that was looked up.")] = False,
     at: At = None,
     reveal: Reveal = None,
 ) -> AsyncIterator[Output]:
@@ -129,57 +127,42 @@ async def compare(
 
     Example: `cs compare Nike --at 2026-03-01`, and `cs compare LOOKUP LOOKUP --json`
     """
-    lookups = _lookups(first, second, domain, all_brands=all_brands)
+    lookups = _lookups(first, second, domain)
     data = await call.data()
     history = data.history
     # What is appended from here on the disclosure does not cover, so it is not read.
     upto = await end_of(history, at)
-    groups: Sequence[Sequence[str]]
     if lookups:
-        groups = [sorted({stream_of(lookup) for lookup in lookups})]
-    elif all_brands:
-        groups = of_one_brand(await brands(history, upto))
+        streams = {stream_of(lookup) for lookup in lookups}
     else:
         query = query_of(first, domain) or Query()
-        groups = [[each.stream for each in await chosen_brands(history, query, upto)]]
+        streams = {each.stream for each in await chosen_brands(history, query, upto)}
     if reveal is not None:
-        streams = () if all_brands else tuple(sorted(groups[0]))
-        of_all = ("brand",) if all_brands else ()
-        asked = DisclosedEvents(streams=streams, categories=of_all)
+        asked = DisclosedEvents(streams=tuple(sorted(streams)))
         await data.operator.disclose("compare", reveal, asked, upto=upto)
-    any_pair = False
-    for group in groups:
-        if lookups:
-            ended = [await _ended(history, each, upto, now=at is None) for each in lookups]
-            pairs = [(ended[0], ended[1])]
-        else:
-            runs = [run for stream in group for run in await history.runs(stream, upto)]
-            pairs = [*one_after_another(sorted(runs, key=lambda run: run.position))]
-        if all_brands and pairs:
-            query = pairs[-1][1].query
-            yield Output(text=[styled("[bold]{}[/]", query.brand or query.domain)])
-        who = await _who(data, pairs) if pairs else {}
-        for before, after in pairs:
-            changes, same = compared(before, after, who, reveals=reveal is not None)
-            yield Output(rows=changes, text=_text(before, after, changes, same))
-        any_pair = any_pair or bool(pairs)
-    if not any_pair:
+    if lookups:
+        ended = [await _ended(history, each, upto, now=at is None) for each in lookups]
+        pairs = [(ended[0], ended[1])]
+    else:
+        runs = [run for stream in streams for run in await history.runs(stream, upto)]
+        pairs = [*one_after_another(sorted(runs, key=lambda run: run.position))]
+    if not pairs:
         stop("fewer than two lookups have an answer: nothing to compare")
+    who = await _who(data, pairs)
+    for before, after in pairs:
+        changes, same = compared(before, after, who, reveals=reveal is not None)
+        yield Output(rows=changes, text=_text(before, after, changes, same))
 
 
-def _lookups(
-    first: str | None, second: str | None, domain: str | None, *, all_brands: bool
-) -> Sequence[str]:
-    """Return the two lookups that are named; none: a brand is, or all are.
+def _lookups(first: str | None, second: str | None, domain: str | None) -> Sequence[str]:
+    """Return the two lookups that are named; none: a brand is.
 
     Raises:
         SystemExit: What is named cannot be compared.
     """
     named = [said for said in (first, second) if said is not None]
-    if all_brands and (named or domain is not None):
-        stop("--all-brands: without a brand, domain or lookup", 2)
-    if not named and domain is None and not all_brands:
-        stop("name a brand, a --domain, two lookups, or --all-brands", 2)
+    if not named and domain is None:
+        stop("name a brand, a --domain, or two lookups", 2)
     lookups = [said for said in named if said.startswith("brand-") and "." in said]
     if len(lookups) == 1:
         stop("name two lookups, or a brand; `cs searches list --json` shows lookups", 2)

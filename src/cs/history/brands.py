@@ -70,20 +70,6 @@ async def brands(
     return list(found.values())
 
 
-def of_one_brand(every: Sequence[BrandStream]) -> Sequence[Sequence[str]]:
-    """Return the streams of each brand of *every*: they share a name or a domain."""
-    groups: list[tuple[set[str], list[str]]] = []
-    for brand in every:
-        keys = brand.names | brand.domains
-        streams = [brand.stream]
-        for group in [each for each in groups if keys & each[0]]:
-            groups.remove(group)
-            keys |= group[0]
-            streams = [*group[1], *streams]
-        groups.append((keys, streams))
-    return [streams for _, streams in groups]
-
-
 async def brands_meant(
     history: History, query: Query, upto: int | None = None
 ) -> Sequence[BrandStream]:
