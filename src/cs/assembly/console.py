@@ -1,7 +1,6 @@
 """The console of a process that has the log, the keys and the views open."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 
@@ -9,7 +8,6 @@ from starlette.routing import BaseRoute
 
 from cs.admin.health import Readiness
 from cs.assembly.process_manager import Stores
-from cs.assembly.service_checks import open_budgets
 from cs.assembly.settings_of_plugins import of_source, of_verifier
 from cs.assembly.work_aside import do_aside
 from cs.bus.dead_letters import DeadLetterBox
@@ -81,10 +79,7 @@ async def build_console(
     dead_letters: DeadLetterBox | None,
     budgets: Budgets | None = None,
 ) -> Sequence[BaseRoute]:
-    """Return the routes of the console; that of a sandbox is open on loopback.
-
-    Without *budgets* the account of paid services is opened for each view of it.
-    """
+    """Return the routes of the console; that of a sandbox is open on loopback."""
     access = Access(
         streams,
         await data.keys.secret(SIGNED_WITH),
@@ -106,22 +101,20 @@ async def build_console(
             ready=ready,
             activity=activity,
             slow=SlowWork(partial(do_aside, settings, world)),
-            spending=partial(_spending, settings, world, budgets),
+            spending=partial(_spending, settings, budgets),
             dead_letters=dead_letters,
         )
     )
 
 
 async def _spending(
-    settings: Settings, world: World, budgets: Budgets | None
+    settings: Settings, budgets: Budgets | None
 ) -> Sequence[tuple[Spending, float, float]] | str:
     """Return the account of each paid service that was asked, and its caps; else why not."""
-    if settings.postgres is not None and settings.stages_postgres is None:
-        return ()  # of the stages alone
-    opened = nullcontext(budgets) if budgets else open_budgets(settings, world)
+    if budgets is None:
+        return ()  # of the stages alone, or nothing is paid here
     try:
-        async with opened as account:
-            every = await account.spending()
+        every = await budgets.spending()
     except CallsUnavailable as error:
         return str(error)
     return [(each, *_caps(settings, each.service)) for each in every]
