@@ -31,6 +31,9 @@ NOT_SETTINGS = ("api_key", "url", "test_", "failpoints", "conformance")
 #: Sections of plug-ins' settings whose names are settings as well: which of them are used.
 ALSO_A_LIST = ("verifiers", "stages")
 
+#: The table of the service's own settings.
+_OWN = ("", "")
+
 
 class BadSettings(Exception):
     """Settings that cannot be used; the message names the place and what is allowed."""
@@ -83,45 +86,10 @@ def load_with_places(
     return loading.settings(), loading.places
 
 
-class _Table:
-    """The settings of one table that were set: of a plug-in, or the service's own."""
-
-    def __init__(self, name: str, fields: Mapping[str, SettingField]) -> None:
-        self._name = name  # "sources.shop"; of the service's own nothing
-        self._fields = fields
-        self._values: dict[str, Any] = {}
-
-    def set(self, name: str, value: Any) -> str:
-        """Set *name* to *value*; return the full name, ``sources.shop.url``.
-
-        Raises:
-            BadSetting: There is no such setting, or *value* is none for it.
-        """
-        full = f"{self._name}.{name}" if self._name else name
-        if name not in self._fields:
-            place = f"{self._name}: " if self._name else ""
-            meant = did_you_mean(name, self._fields)
-            raise BadSetting(f"{place}there is no setting {name!r}; {meant}")
-        try:
-            self._values[name] = self._fields[name].convert(value)
-        except BadSetting as error:
-            raise BadSetting(f"{full}: {error}") from None
-        return full
-
-    def set_from_text(self, name: str, text: str) -> str:
-        """Set it to *text*, as it stands in a variable, whose names are in any case."""
-        name = _as_variable(name, self._fields)
-        field = self._fields.get(name)
-        return self.set(name, from_text(field.kind, text) if field else text)
-
-    @property
-    def values(self) -> SettingValues:
-        secret = frozenset(name for name in self._values if self._fields[name].secret)
-        return SettingValues(self._values, secret)
-
-
 class _Loading:
-    """Values taken so far; a later one overrides an earlier one.
+    """Values taken so far, by table; a later one overrides an earlier one.
+
+    A table is named by its section and its plug-in, both empty for the service's own settings.
 
     Attributes:
         places: Where each value came from, by the full name of its setting.
@@ -132,14 +100,14 @@ class _Loading:
 
     def __init__(self) -> None:
         self.places: dict[str, str] = {}
-        self._own = _Table("", FIELDS)
-        self._plugins: dict[str, dict[str, _Table]] = {section: {} for section in SECTIONS}
+        self._fields: dict[tuple[str, str], Mapping[str, SettingField]] = {_OWN: FIELDS}
+        self._values: dict[tuple[str, str], dict[str, Any]] = {_OWN: {}}
 
     def take_file(self, file: Path) -> None:
         with _placed(place := f"settings file {file}"):
             for name, value in _read(file).items():
-                for full in self._take(name, value):
-                    self.places[full] = place
+                for table, own, each in _tables_in(name, value):
+                    self._set(place, table, own, each)
 
     def take_environment(self, environment: Mapping[str, str]) -> None:
         for variable, text in environment.items():
@@ -147,51 +115,72 @@ class _Loading:
             if not variable.startswith(ENV_PREFIX) or name.startswith(NOT_SETTINGS):
                 continue
             with _placed(place := f"environment variable {variable}"):
-                table = self._own
+                table = _OWN
                 match name.split("__", 2):
                     case [section, plugin, own] if section in SECTIONS:
                         installed = names_of(installed_plugins(*SECTIONS[section]))
-                        table = self._table(section, _as_variable(plugin, installed))
-                        name = own
-                self.places[table.set_from_text(name, text)] = place
+                        table, name = (section, _as_variable(plugin, installed)), own
+                fields = self._fields_of(table)
+                name = _as_variable(name, fields)
+                value = from_text(fields[name].kind, text) if name in fields else text
+                self._set(place, table, name, value)
 
     def take_options(self, options: Mapping[str, Any]) -> None:
         for name, value in options.items():
             if value is not None:
                 with _placed(place := f"option --{name.replace('_', '-')}"):
-                    self.places[self._own.set(name, value)] = place
+                    self._set(place, _OWN, name, value)
 
     def settings(self) -> Settings:
-        given = {
-            section: {plugin: table.values for plugin, table in tables.items()}
-            for section, tables in self._plugins.items()
-        }
-        return Settings(**self._own.values, plugins=AllPluginSettings(**given))
+        given: dict[str, dict[str, SettingValues]] = {section: {} for section in SECTIONS}
+        for (section, plugin), values in self._values.items():
+            if section:
+                fields = self._fields[section, plugin]
+                secret = frozenset(name for name in values if fields[name].secret)
+                given[section][plugin] = SettingValues(values, secret)
+        return Settings(**self._values[_OWN], plugins=AllPluginSettings(**given))
 
-    def _take(self, name: str, value: Any) -> Iterator[str]:
-        """Take what a file says of *name*; yield the full names of what was set.
+    def _fields_of(self, table: tuple[str, str]) -> Mapping[str, SettingField]:
+        if table not in self._fields:
+            self._fields[table] = settings_of(*table)
+        return self._fields[table]
 
-        In TOML ``verifiers`` cannot be a list and hold tables.  With tables, the list of those
-        that are used is ``verifiers.enabled``; so it is of each of `ALSO_A_LIST`.
+    def _set(self, place: str, table: tuple[str, str], name: str, value: Any) -> None:
+        """Set *name* of *table* to *value*, which was found in *place*.
+
+        Raises:
+            BadSetting: There is no such setting, or *value* is none for it.
         """
-        if name not in SECTIONS or not isinstance(value, dict):
-            yield self._own.set(name, value)
-            return
-        for plugin, table in value.items():
-            if isinstance(table, dict):
-                for own, each in table.items():
-                    yield self._table(name, plugin).set(own, each)
-            elif name in ALSO_A_LIST and plugin == "enabled":
-                yield self._own.set(name, table)
-            else:
-                full = f"{name}.{plugin}"
-                raise BadSetting(f"{full}: a table of settings, [{full}]")
+        fields, of = self._fields_of(table), ".".join(filter(None, table))
+        full = f"{of}.{name}" if of else name
+        if name not in fields:
+            meant = did_you_mean(name, fields)
+            raise BadSetting(f"{of}{': ' if of else ''}there is no setting {name!r}; {meant}")
+        try:
+            self._values.setdefault(table, {})[name] = fields[name].convert(value)
+        except BadSetting as error:
+            raise BadSetting(f"{full}: {error}") from None
+        self.places[full] = place
 
-    def _table(self, section: str, plugin: str) -> _Table:
-        tables = self._plugins[section]
-        if plugin not in tables:
-            tables[plugin] = _Table(f"{section}.{plugin}", settings_of(section, plugin))
-        return tables[plugin]
+
+def _tables_in(name: str, value: Any) -> Iterator[tuple[tuple[str, str], str, Any]]:
+    """Yield what a file says of *name*: table, setting and value.
+
+    In TOML ``verifiers`` cannot be a list and hold tables.  With tables, the list of those
+    that are used is ``verifiers.enabled``; so it is of each of `ALSO_A_LIST`.
+    """
+    if name not in SECTIONS or not isinstance(value, dict):
+        yield _OWN, name, value
+        return
+    for plugin, table in value.items():
+        if isinstance(table, dict):
+            for own, each in table.items():
+                yield (name, plugin), own, each
+        elif name in ALSO_A_LIST and plugin == "enabled":
+            yield _OWN, name, table
+        else:
+            full = f"{name}.{plugin}"
+            raise BadSetting(f"{full}: a table of settings, [{full}]")
 
 
 def _as_variable(written: str, known: Iterable[str]) -> str:
