@@ -16,7 +16,7 @@ from cs.assembly.plugins import (
     unusable_settings,
 )
 from cs.assembly.settings_of_plugins import of_verifier
-from cs.assembly.shared_settings import kafka_settings
+from cs.assembly.shared_settings import DATABASES, kafka_settings
 from cs.directory.store import DirectoryUnavailable
 from cs.doctor import (
     DoctorFinding,
@@ -34,17 +34,10 @@ from cs.outside.http import TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
 from cs.outside.resolver import DnsResolver
 from cs.plugins.sources import BrandSource, PeopleSource, is_local, missing_of
-from cs.postgres.schema import Store
 from cs.runtime.data_folder import DataFolderError
 from cs.runtime.redaction import redacted
 from cs.settings import BadSettings, Settings
 
-#: The settings of databases, with what each holds.
-_DATABASES: dict[str, Store] = {
-    "postgres": "service",
-    "keys_postgres": "keys",
-    "stages_postgres": "stages",
-}
 #: Files that no other account may read.
 _SECRET_FILES = (
     "master_key_file",
@@ -72,7 +65,7 @@ async def examine(
     """
     for finding in _look_at_machine(settings):
         yield finding
-    for setting, store in _DATABASES.items():
+    for setting, store in DATABASES.items():
         if (dsn := getattr(settings, setting)) is not None:
             insecure = settings.insecure_postgres
             yield await check_database(setting, store, dsn, insecure=insecure)

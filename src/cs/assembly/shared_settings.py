@@ -16,14 +16,19 @@ from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings, client_option
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
 from cs.domain.service import World
 from cs.postgres.pool import unverified_hosts
+from cs.postgres.schema import Store
 from cs.runtime.data_folder import MASTER_KEY
 from cs.settings import BadSettings, Settings
 from cs.settings.secret_files import read_secret_line
 
 log = get_logger()
 
-#: Settings that hold the address of a database.
-DATABASES = ("postgres", "keys_postgres", "stages_postgres")
+#: Settings that hold the address of a database, with what that holds.
+DATABASES: Mapping[str, Store] = {
+    "postgres": "service",
+    "keys_postgres": "keys",
+    "stages_postgres": "stages",
+}
 
 #: The fix for a connection that others may read or answer.
 _MEND = {

@@ -10,7 +10,7 @@ import msgspec
 from cyclopts import App, Parameter
 from msgspec.structs import replace
 
-from cs.assembly.shared_settings import kafka_settings
+from cs.assembly.shared_settings import DATABASES, kafka_settings
 from cs.bus.kafka.access import access_of_roles, grant, kafka_acls
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.topics import apply, describe
@@ -198,11 +198,7 @@ async def migrate_(
     chosen = at.settings()
     given: dict[Store, str | None] = {"service": service, "keys": keys, "stages": stages}
     if not any(given.values()):
-        given = {
-            "service": chosen.postgres,
-            "keys": chosen.keys_postgres,
-            "stages": chosen.stages_postgres,
-        }
+        given = {store: getattr(chosen, setting) for setting, store in DATABASES.items()}
     named = {store: dsn for store, dsn in given.items() if dsn is not None}
     if not named:
         stop(
