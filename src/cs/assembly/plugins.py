@@ -12,7 +12,7 @@ from cs.assembly.sandbox_plugins import KEYED, asked_names, played
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.directory.store import PeopleDirectory
 from cs.domain.service import World
-from cs.domain.stages.table import STAGES, StageRow
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.metrics.metrics import Metrics
 from cs.opinions.language_model import AT_ONCE, AWAY_PAUSE_S, NAME, LanguageModel
@@ -290,14 +290,10 @@ def unusable_settings(plugins: StagePlugins) -> dict[str, str]:
             unusable[setting] = f"no source can be asked; {reasons or NONE}"
     if not plugins.verifiers:
         unusable["verifiers"] = f"no mailbox can be verified; {NONE}"
-    asked = {setting for row in stages_of_ours(plugins) for setting in row.asks}
-    return {setting: why for setting, why in unusable.items() if setting in asked}
-
-
-def stages_of_ours(plugins: StagePlugins) -> list[StageRow]:
-    """Return the stages whose work no plug-in does."""
     replaced = {stage.name for stage in plugins.stages}
-    return [row for name, row in STAGES.items() if name not in replaced]
+    ours = (row for name, row in STAGES.items() if name not in replaced)
+    asked = {setting for row in ours for setting in row.asks}
+    return {setting: why for setting, why in unusable.items() if setting in asked}
 
 
 def name_resolver(settings: Settings, metrics: Metrics | None = None) -> DnsResolver:

@@ -8,7 +8,6 @@ from cyclopts import Parameter
 from msgspec.structs import replace
 from rich.text import Text
 
-from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import (
     At,
     Domain,
@@ -148,7 +147,8 @@ async def compare(
         pairs = [*one_after_another(sorted(runs, key=lambda run: run.position))]
     if not pairs:
         stop("fewer than two lookups have an answer: nothing to compare")
-    who = await _who(data, pairs)
+    both = {run.lookup: run for pair in pairs for run in pair}.values()
+    who = await pseudonyms(data, [each["person"] for run in both for each in shown(run)])
     for before, after in pairs:
         changes, same = compared(before, after, who, reveals=reveal is not None)
         yield Output(rows=changes, text=_text(before, after, changes, same))
@@ -182,12 +182,6 @@ async def _ended(history: History, lookup: str, upto: int, *, now: bool) -> Run:
     if run.finished_at is None:
         stop(f"{lookup} {'has not ended yet' if now else 'had not ended by then'}")
     return run
-
-
-async def _who(data: CommandContext, pairs: Sequence[tuple[Run, Run]]) -> Mapping[str, str]:
-    """Return whose each record of the runs of *pairs* is."""
-    runs = {run.lookup: run for pair in pairs for run in pair}.values()
-    return await pseudonyms(data, [each["person"] for run in runs for each in shown(run)])
 
 
 def _text(before: Run, after: Run, changes: Sequence[PersonChange], same: int) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """``cs searches``: what a search was answered then, and all that lies behind it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -160,11 +160,8 @@ async def list_searches(
             if period.is_between(each.asked_at)
         ]
     found = [each for each in listed if outcome in {None, each["outcome"]}]
-    return newest(call, found, last, _table)
-
-
-def _table(found: Sequence[Mapping[str, Any]]) -> Table:
-    return Table.of(found, "at search brand key outcome reused charged", "brand")
+    fields = "at search brand key outcome reused charged"
+    return newest(call, found, last, lambda shown: Table.of(shown, fields, "brand"))
 
 
 def _listed(each: Search) -> dict[str, Any]:
