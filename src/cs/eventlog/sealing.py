@@ -113,14 +113,7 @@ def open_sealed(need: KeyReference, box: bytes, held: HeldKeys, lost: OnLost) ->
 
 def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
     """Yield every personal value in *plain*, outermost first."""
-    if isinstance(plain, dict):
-        if is_personal(plain):
-            yield plain
-        for value in plain.values():
-            yield from personal_values(value)
-    elif isinstance(plain, list | tuple):
-        for value in plain:
-            yield from personal_values(value)
+    return _marked(plain, is_personal)
 
 
 def key_references(plain: Mapping[str, Any]) -> Iterator[KeyReference]:
@@ -138,15 +131,20 @@ def _need(event: Mapping[str, Any], lookup: str, value: Mapping[str, Any]) -> Ke
 
 def sealed_values(plain: Any) -> Iterator[Mapping[str, Any]]:
     """Yield every sealed value in *plain*, a stored event or a part of one."""
+    return _marked(plain, is_sealed)
+
+
+def _marked(
+    plain: Any, marked: Callable[[Mapping[str, Any]], bool]
+) -> Iterator[Mapping[str, Any]]:
     if isinstance(plain, dict):
-        if is_sealed(plain):
+        if marked(plain):
             yield plain
-        else:
-            for value in plain.values():
-                yield from sealed_values(value)
-    elif isinstance(plain, list):
+        for value in plain.values():
+            yield from _marked(value, marked)
+    elif isinstance(plain, list | tuple):
         for value in plain:
-            yield from sealed_values(value)
+            yield from _marked(value, marked)
 
 
 def key_name(lookup: str, person: str) -> str:

@@ -7,7 +7,7 @@ system of its reader is.
 
 import base64
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from importlib.resources import files
@@ -166,7 +166,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 def page_html(page: Page) -> bytes:
     """Return *page* as HTML in UTF-8."""
-    return _template()(page=page, css=_CSS, policy=policy()).encode()
+    template = environment("cs.history").get_template("page.html")
+    return template.render(page=page, css=_CSS, policy=policy()).encode()
 
 
 def policy() -> str:
@@ -179,10 +180,6 @@ def policy() -> str:
 
 _TEMPLATES = files("cs.history").joinpath("templates")
 _CSS = _TEMPLATES.joinpath("page.css").read_text(encoding="utf-8")
-
-
-def _template() -> Callable[..., str]:
-    return environment("cs.history").get_template("page.html").render
 
 
 def environment(*packages: str) -> "Environment":

@@ -16,6 +16,7 @@ from cs.domain.key import KeyIssued, KeyLimited, KeyRevoked, KeyRotated, QuotaGr
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply_meaning import ReplyKind
 from cs.domain.mail_domain import BounceReported, DomainLearned
+from cs.domain.operator_actions import act_of
 from cs.eventlog.sealing import key_name
 from cs.history.loading import LoadedEvent, Search
 from cs.history.runs import ClosedMailDomain, MailboxCheck, Run, RunAttempt, RunPerson
@@ -27,14 +28,6 @@ Row = tuple[str, Mapping[str, Any]]
 TRY_LATER = "try-later"
 #: The verifier that asks mail servers; the others ask services.
 SMTP = "smtp"
-#: Changes of a key by an operator, by event.
-_ACTS = {
-    KeyIssued: "issued",
-    QuotaGranted: "granted",
-    KeyLimited: "limited",
-    KeyRotated: "rotated",
-    KeyRevoked: "revoked",
-}
 #: Columns of a person that are those of the check which verified them, or of the last one.
 _OF_CHECK = ("verdict", "mail_domain", "verifier", "rule")
 _OF_RUN = (
@@ -70,17 +63,12 @@ def event_rows(event: LoadedEvent, erased: Collection[str] = ()) -> Iterator[Row
     yield "events", row
     match said:
         case KeyIssued() | QuotaGranted() | KeyLimited() | KeyRotated() | KeyRevoked():
-            at |= {"key": stored.stream.removeprefix("key-"), "happened_at": said.at}
-            units = said.quota if isinstance(said, KeyIssued) else getattr(said, "units", None)
-            yield (
-                "key_events",
-                at
-                | {
-                    "what": _ACTS[type(said)],
-                    "units": units,
-                    "operator": said.by,
-                },
-            )
+            act = act_of(stored.stream, said)
+            assert act is not None, "an operator does it"
+            about = {"key": stored.stream.removeprefix("key-"), "happened_at": said.at}
+            what = act.what.rpartition("_")[2]
+            units = said.quota if isinstance(said, KeyIssued) else act.units
+            yield "key_events", at | about | {"what": what, "units": units, "operator": act.by}
         case DomainLearned():
             domain = {"mail_domain": stored.stream.removeprefix("mail-domain-")}
             learned = {"learned_at": said.at, "expires_at": said.expires_at}
