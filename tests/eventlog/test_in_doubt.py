@@ -43,8 +43,8 @@ class Losing:
     @asynccontextmanager
     async def log(self, folder: Path, keys: MemoryKeyStore) -> AsyncIterator[EventLog]:
         async with log_in(folder, keys) as log:
-            around_commits(log, lambda: self._lose("before"), lambda: self._lose("after"))
-            yield log
+            with around_commits(lambda: self._lose("before"), lambda: self._lose("after")):
+                yield log
 
     def _lose(self, side: Side) -> None:
         if self.falls_here(side):

@@ -211,8 +211,8 @@ async def test_a_file_that_goes_during_a_commit_leaves_it_in_doubt_not_answered(
     path: Path,
 ) -> None:
     async with opened(path) as log:
-        around_commits(log, after=path.unlink)
-        with pytest.raises(LogUnavailable, match=r"log\.db was deleted or replaced"):
+        gone = pytest.raises(LogUnavailable, match=r"log\.db was deleted or replaced")
+        with around_commits(after=path.unlink), gone:
             await log.append([Append("key-a", NO_STREAM, units(1))])
 
 

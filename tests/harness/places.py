@@ -5,8 +5,8 @@ A pytest plug-in too, with the fixture `place` for cases that hold of both.
 
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Container, Iterable, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, get_args
@@ -42,6 +42,7 @@ from cs.projections.postgres import postgres_views
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
+from cs.runtime import failpoints
 from cs.sqlite.sql import SqliteDatabase
 from harness.servers.databases import new_database
 
@@ -180,19 +181,21 @@ def log_in(place: Place, keys: KeyStore, **options: Any) -> SqliteEventLog | Pos
     return PostgresEventLog(place, keys)
 
 
+@contextmanager
 def around_commits(
-    log: Any, before: Callable[[], object] = int, after: Callable[[], object] = int
-) -> None:
-    """Call *before* and *after* around every commit of *log*, a log in a file."""
-    recorder = log._recorder
-    commit = recorder._commit
+    before: Callable[[], object] = int, after: Callable[[], object] = int
+) -> Iterator[None]:
+    """Call *before* and *after* around every commit of a log within."""
+    calls = {"log.before-commit": before, "log.after-commit": after}
 
-    def committing(cursor: sqlite3.Cursor) -> None:
-        before()
-        commit(cursor)
-        after()
+    def reached(point: str) -> None:
+        calls.get(point, int)()
 
-    recorder._commit = committing
+    reach, failpoints.reach = failpoints.reach, reached
+    try:
+        yield
+    finally:
+        failpoints.reach = reach
 
 
 def keys_in(

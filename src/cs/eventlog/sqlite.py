@@ -79,14 +79,14 @@ class LogFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path.absolute()
-        self._files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
+        self.path = path.absolute()
+        self._files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         self._opened: list[tuple[int, int]] = []
 
     @property
     def uri(self) -> str:
         """The path for SQLite, which takes ``?``, ``#`` and ``%`` in a bare one for its own."""
-        return self._path.as_uri()
+        return self.path.as_uri()
 
     def check_not_emptied(self) -> None:
         """Raise if there is a file with next to nothing in it: SQLite would start over in it.
@@ -95,22 +95,14 @@ class LogFile:
             LogUnavailable: It is.
         """
         try:
-            size = self._path.stat().st_size
+            size = self.path.stat().st_size
         except FileNotFoundError:
             return
         if size < _SMALLEST:
             raise LogUnavailable(
-                f"{self._path} holds {size} bytes, fewer than any log; bring it back from a "
+                f"{self.path} holds {size} bytes, fewer than any log; bring it back from a "
                 "backup, or delete it if there never was anything in it"
             )
-
-    def make_private(self) -> None:
-        """Make the file if it is missing; only its owner may read it, and so what SQLite adds.
-
-        Raises:
-            OSError: It cannot be made, or is another user's.
-        """
-        make_private(self._path)
 
     def opened(self) -> None:
         """Remember the files as they are now; the log keeps them open from here on."""
@@ -182,16 +174,13 @@ class BatchRecorder(SQLiteApplicationRecorder):
             cursor = connection.cursor().sqlite_cursor
             cursor.execute("PRAGMA synchronous=FULL")
             try:
-                with transaction(cursor, commit=lambda: self._commit(cursor)):
+                with transaction(cursor):
                     yield cursor
             except sqlite3.OperationalError as error:
                 # It was opened while the disk was read-only, and never writes again.
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
                     connection.close()
                 raise
-
-    def _commit(self, cursor: sqlite3.Cursor) -> None:
-        cursor.execute("COMMIT")
 
     def _write_all(
         self, cursor: sqlite3.Cursor, requests: Sequence[PreparedAppend]
@@ -377,7 +366,7 @@ class SqliteEventLog(TableLog):
     async def _open(self) -> None:
         try:
             self._file.check_not_emptied()
-            self._file.make_private()
+            make_private(self._file.path)
             await asyncio.to_thread(self._recorder.create_table)
             self._recent = RecentEvents(await self._last_position())
             self._file.opened()

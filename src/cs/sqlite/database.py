@@ -78,11 +78,7 @@ def _use_wal(connection: sqlite3.Connection, timeout_s: float) -> None:
 
 
 @contextmanager
-def transaction(
-    connection: sqlite3.Connection | sqlite3.Cursor,
-    *,
-    commit: Callable[[], object] | None = None,
-) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection | sqlite3.Cursor) -> Iterator[None]:
     """Store all that is written within, or nothing; *connection* can be used after both.
 
     The lock for writers is taken at the beginning: a transaction that begins by reading fails
@@ -90,15 +86,11 @@ def transaction(
 
     Args:
         connection: With no transaction open.
-        commit: What stores the transaction; ``COMMIT`` unless given.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
-        if commit is None:
-            connection.execute("COMMIT")
-        else:
-            commit()
+        connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):  # a full disk has ended it already
             connection.execute("ROLLBACK")
