@@ -86,7 +86,7 @@ async def test_a_key_is_limited_and_rotated_with_an_overlap_under_the_operators_
     assert state.old_until is not None
     assert state.opened_by(hash_key(key.key), datetime.now(UTC) + timedelta(minutes=50))
     assert not state.opened_by(hash_key(key.key), datetime.now(UTC) + timedelta(minutes=70))
-    assert f"The old one works until {instant(state.old_until)}" in rotated.text
+    assert f"The old secret works until {instant(state.old_until)}" in rotated.text
     assert [(act.what, act.by) for act in acts[1:]] == [
         ("key_limited", "sandbox"),
         ("key_rotated", "sandbox"),

@@ -132,8 +132,8 @@ async def rotate(parts: Parts, request: Request, session: Session, form: Form) -
     if overlap is None:
         raise HTTPException(400, f"overlap: one of {', '.join(OVERLAPS)}")
     new = await parts.operator(session).rotate_key(request.path_params["key"], overlap)
-    old = f" The old one works until {text(new.old_until)}." if new.old_until else ""
-    return Secret(f"The new secret, shown this once: {new.key}{old}")
+    old = f"The old secret works until {text(new.old_until)}. " if new.old_until else ""
+    return Secret(f"{old}The new secret, shown this once: {new.key}")
 
 
 async def revoke(parts: Parts, request: Request, session: Session, _: Form) -> str:
