@@ -65,6 +65,16 @@ async def test_one_piece_of_a_kind_is_done_at_a_time_and_few_wait(work: Work) ->
     assert len(work.begun) == WAITING
 
 
+async def test_what_took_longer_than_it_is_kept_is_given_out(work: Work) -> None:
+    slow = SlowWork(work.do)
+    assert await slow.get("report", "march", kept_s=1.0, wait_s=1.1) is None
+    work.may_end.set()
+    await slow.get("report", "march", wait_s=30.0)
+
+    assert await slow.get("report", "march", kept_s=1.0) == "report march"
+    assert len(work.begun) == 1
+
+
 async def test_what_failed_is_done_again(work: Work) -> None:
     slow = SlowWork(work.do)
     work.may_end.set()
