@@ -123,9 +123,9 @@ async def search_live(at: Served, key: NewSecret) -> None:
         await asyncio.gather(*(client.post(url, json=each) for each in asked))
 
 
-async def views(admin_url: str, long: NewSecret) -> dict[str, str]:
+async def views(admin_url: str, long: NewSecret, events: int) -> dict[str, str]:
     """Return the views by what they are, in the order in which they are called."""
-    many_runs, old = brand_stream(Query(name_of(0))), search_of(long.id, 20_001)
+    many_runs, old = brand_stream(Query(name_of(0))), search_of(long.id, events // 50 | 1)
     async with httpx.AsyncClient(base_url=admin_url, trust_env=False, timeout=60) as client:
 
         async def first(path: str, link: str) -> str:
@@ -188,10 +188,10 @@ async def look_at(url: str) -> None:
 
 
 async def calls_with(at: Served, keys: Sequence[NewSecret], newest: int) -> Took:
-    """Return what calls with *keys* took, a sixth of them searches of the *newest* brands."""
+    """Return what calls with *keys* took, a sixth of them searches of the *newest* fifth."""
     calls = [call("GET", "/v1/usage", key.key) for key in keys for _ in range(GETS)]
     for n, key in enumerate([*keys] * POSTS):
-        body = msgspec.json.encode({"brand": name_of(newest - n)})
+        body = msgspec.json.encode({"brand": name_of(newest - n % (newest // 5))})
         calls.append(call("POST", "/v1/contacts", key.key, body))
     random.Random(0).shuffle(calls)
     return await load(at.base_url.removesuffix("/v1"), calls, pid=at.pid)
@@ -236,11 +236,11 @@ async def main(events: int, turns: int) -> None:
     keys = await new_keys(folder, 2 * turns * OF_A_TURN)
     print(f"load {os.getloadavg()[0]:<27.1f}    first      p50      p95      cpu")
     with served(folder, CS_LOG_LEVEL="error") as at:
-        which = await views(at.admin_url, long)
+        which = await views(at.admin_url, long, events)
         at.restart()
         await measure(at, which)
         if turns:
-            brands = events // (2 * OF_A_BRAND + 4)  # fewer than there are
+            brands = (events - KEYS) // (2 * OF_A_BRAND + 4)  # fewer than there are
             print(f"p99 of calls: {await pairs(at, keys, brands)}")
 
 
