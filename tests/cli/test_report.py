@@ -1,9 +1,12 @@
 """`cs report` on the data that a real service left, in a folder and in databases."""
 
+import asyncio
 import fcntl
 import os
+import sqlite3
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 from cli.command import Here, Ran
 from cs.history.report import figures
+from harness.in_process import on_folder
 from harness.outside import tools
 from system.older_keys.forms import Form, form_of
 
@@ -70,6 +74,53 @@ def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path:
         one = data.cs("report", "--by", word)
         assert len(data.cs("report", "--by", word, "--json").rows[0]["figures"]) == 1
         assert one.out.strip().count("\n\n") == 1, "the period, and one table"
+
+
+def test_a_canary_takes_no_caller_s_search_with_it(here: Here, folder: Path) -> None:
+    """Neither one that its run answered, nor one that started a run for both."""
+
+    async def fill() -> None:
+        async with on_folder(folder) as service:
+            canary, key = (
+                await service.operator.create_key("canary", 9),
+                await service.new_key(),
+            )
+            for each, brand in ((canary, FOUND), (key, FOUND), (key, NOBODY), (canary, NOBODY)):
+                await service.search(each, brand=brand)
+
+    asyncio.run(fill())
+
+    figures = here("report", "--json", f"--data-dir={folder}").rows[0]["figures"]
+
+    [summary] = figures["summary"]
+    counted = ("searches_answered", "charged", "reused", "runs")
+    assert [summary[name] for name in counted] == [2, 1, 1, 1]
+    assert [each["label"] for each in figures["by_key"]] == ["test"]
+    shown = [
+        [each[name] for name in ("searches", "charged", "runs")] for each in figures["by_brand"]
+    ]
+    assert sorted(shown) == [[1, 0, 1], [1, 1, 0]]
+    assert FOUND in {each["brand"] for each in figures["by_brand"]}
+
+
+@pytest.mark.parametrize(
+    "state", [b'{"at":"2026-01-01T00:00:00Z"}', b'{"at":"2026-01-01T00:00:00Z","label":"\xff"}']
+)
+def test_a_damaged_key_is_left_out(here: Here, folder: Path, state: bytes) -> None:
+    async def fill() -> None:
+        async with on_folder(folder) as service:
+            await service.search(await service.new_key(), brand=FOUND)
+            await service.new_key()
+
+    asyncio.run(fill())
+    with closing(sqlite3.connect(folder / "log.db", isolation_level=None)) as log:
+        newest = "SELECT max(rowid) FROM stored_events WHERE topic = 'key.issued.v1'"
+        log.execute(f"UPDATE stored_events SET state = ? WHERE rowid = ({newest})", (state,))
+
+    found = here("report", "--json", "--since=2025-01-01", f"--data-dir={folder}").rows[0]
+
+    assert found["left_out"] == {"damaged": 1}
+    assert found["figures"]["summary"][0]["searches_answered"] == 1
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ async def load(
         DamagedEvent, NewerEvent: As *unreadable* raises them.
     """
     history, touched = History(log), _Touched()
-    fold = Fold(frozenset() if canary else await _canary_keys(history))
+    fold = Fold(frozenset() if canary else await _canary_keys(history, keys))
     if selection.is_everything:
         async for events, lost in _read(history, keys, selection, unreadable, progress):
             yield Loaded(events, *fold.add(events), lost=lost)
@@ -209,11 +209,13 @@ async def past_runs(log: EventLog, keys: KeyStore, now: datetime) -> Sequence[Pa
     return found
 
 
-async def _canary_keys(history: History) -> frozenset[str]:
-    issued = Selection(types=("key.issued",))
-    pages = history.pages(issued, unreadable=pass_over)
-    found = [each async for page in pages for each in page if each.data()["label"] == CANARY]
-    return frozenset(each.stream.removeprefix("key-") for each in found)
+async def _canary_keys(history: History, keys: KeyStore) -> frozenset[str]:
+    found = set[str]()
+    async for page in history.pages(Selection(types=("key.issued",)), unreadable=pass_over):
+        for each in await opened(keys, page, pass_over):
+            if isinstance(each.event, KeyIssued) and each.event.label == CANARY:
+                found.add(each.stream.removeprefix("key-"))
+    return frozenset(found)
 
 
 async def searches(
