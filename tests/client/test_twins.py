@@ -297,6 +297,8 @@ def test_a_proxy_for_the_outside_is_not_asked_for_this_machine(
 
     with answering(ok(DONE)) as server:
         assert call(server.url, "get", "srch_1").status == "done"
+        everywhere = server.url.replace("127.0.0.1", "0.0.0.0")
+        assert call(everywhere, "get", "srch_1").status == "done", "where a container listens"
 
 
 def test_a_proxy_that_is_named_is_asked(call: Twin, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from cs.client.retries import Patience
 T = TypeVar("T")
 
 #: Never asked through a proxy that the environment names.
-LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
+LOCAL_HOSTS = frozenset({"127.0.0.1", "0.0.0.0", "::1", "::", "localhost"})  # noqa: S104
 #: Opening a connection; its TLS handshake; waiting for a free one of our own.
 CONNECT_S = 10.0
 #: More than any answer: a record of 25 people, as many as a service shows, has some 15 KiB.
