@@ -43,7 +43,6 @@ def guarded_client(
     *allowed: str,
     web_ports: tuple[int, int],
     total_s: float = 10.0,
-    max_bytes: int = 2 * 1024 * 1024,
     ca_file: Path | None = None,
 ) -> GuardedClient:
     """Return the client for all other addresses: http and https are at *web_ports*."""
@@ -53,7 +52,6 @@ def guarded_client(
         user_agent=user_agent(CONTACT),
         web_ports=web_ports,
         total_s=total_s,
-        max_bytes=max_bytes,
         ca_file=ca_file,
     )
 

@@ -60,12 +60,9 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         *,
         user_agent: str,
         total_s: float = TOTAL_S,
-        max_bytes: int = MAX_BYTES,
         ca_file: Path | None = None,
     ) -> None:
-        self._requests = _Requests(
-            Backend(), user_agent=user_agent, max_bytes=max_bytes, ca_file=ca_file
-        )
+        self._requests = _Requests(Backend(), user_agent=user_agent, ca_file=ca_file)
         self._total_s = total_s
 
     async def get(
@@ -123,16 +120,13 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
         user_agent: str,
         web_ports: tuple[int, int] = (80, 443),
         total_s: float = TOTAL_S,
-        max_bytes: int = MAX_BYTES,
         ca_file: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         if not guard.web_ports.issuperset(web_ports):
             raise ValueError(f"the guard does not open the web ports {web_ports}")
         backend = Backend(checked_addresses(guard, resolver), web_ports=web_ports)
-        self._requests = _Requests(
-            backend, user_agent=user_agent, max_bytes=max_bytes, ca_file=ca_file
-        )
+        self._requests = _Requests(backend, user_agent=user_agent, ca_file=ca_file)
         self._guard = guard
         self._total_s = total_s
         self._locks = KeyedLock()
@@ -186,9 +180,7 @@ class _Requests:
         ca_file: Authorities that are trusted in addition to certifi's.
     """
 
-    def __init__(
-        self, backend: Backend, *, user_agent: str, max_bytes: int, ca_file: Path | None
-    ) -> None:
+    def __init__(self, backend: Backend, *, user_agent: str, ca_file: Path | None) -> None:
         trusted = httpx.create_ssl_context(trust_env=False)
         if ca_file is not None:
             trusted.load_verify_locations(ca_file)
@@ -200,7 +192,6 @@ class _Requests:
         )
         # Nothing waits inside the pool: a wait that is cancelled there may keep a connection.
         self._slots = asyncio.Semaphore(CONNECTIONS)
-        self._max_bytes = max_bytes
         self._headers = {
             "user-agent": user_agent,
             "accept": "*/*",
@@ -235,14 +226,14 @@ class _Requests:
                 fields = httpx.Headers(answer.headers)
                 stream = answer.extensions["network_stream"]
                 if isinstance(stream, BoundedStream):  # else the answer is 101, without a body
-                    stream.allow_body(self._max_bytes)
+                    stream.allow_body(MAX_BYTES)
                 declared = fields.get("content-length", "")
-                if declared.isdecimal() and int(declared) > self._max_bytes:
+                if declared.isdecimal() and int(declared) > MAX_BYTES:
                     raise Unreachable("too-large", f"{declared} bytes")
                 received = await read_body(
                     answer.aiter_stream(),
                     encoding=fields.get("content-encoding", ""),
-                    max_bytes=self._max_bytes,
+                    max_bytes=MAX_BYTES,
                 )
         except _NO_ANSWER as error:
             words = str(error) or type(error.__cause__ or error).__name__
