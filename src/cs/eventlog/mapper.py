@@ -211,10 +211,7 @@ async def recorded(
         if len(rows) > 1:
             for row in rows:  # which one is it?
                 await recorded(keys, [row], wanted)
-        position, stream, version, _, _ = rows[0]
-        why = f"event {position}, {stream} version {version}, is damaged: "
-        why += type(error).__name__  # its words may hold some of the event
-        raise DamagedEvent(position, stream, version, why) from error
+        raise DamagedEvent.of(*rows[0][:3], error) from error
 
 
 async def held_keys(keys: KeyStore, needs: Iterable[KeyReference]) -> HeldKeys:

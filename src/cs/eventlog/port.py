@@ -9,7 +9,7 @@ Whatever implements the port raises its errors; those of a database or a disk ar
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import msgspec
 
@@ -206,6 +206,12 @@ class DamagedEvent(LogUnavailable):
         self.position = position
         self.stream = stream
         self.version = version
+
+    @classmethod
+    def of(cls, position: int, stream: str, version: int, error: Exception) -> Self:
+        """Return the error about an event; the words of *error* may hold some of it."""
+        why = f"event {position}, {stream} version {version}, is damaged: "
+        return cls(position, stream, version, why + type(error).__name__)
 
 
 class EventLog(Protocol):

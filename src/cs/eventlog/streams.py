@@ -403,11 +403,8 @@ def _fold(
         try:
             state = category.evolve(state, recorded.event)
         except Exception as error:  # it can be read, but no version can have written it
-            name = type(error).__name__
-            why = f"event {recorded.position}, {recorded.stream} version {recorded.version}"
-            raise DamagedEvent(
-                recorded.position, recorded.stream, recorded.version, f"{why}: {name}"
-            ) from error
+            place = recorded.position, recorded.stream, recorded.version
+            raise DamagedEvent.of(*place, error) from error
     return msgspec.structs.replace(
         folded, state=state, version=new[-1].version, position=new[-1].position
     )

@@ -308,17 +308,11 @@ def _missing(stored: Sequence[SealedEvent], after: int, upto: int) -> Iterator[D
             yield DamagedEvent(position, "", NO_STREAM, why)
 
 
-def damaged(event: SealedEvent | HistoryEvent, error: Exception) -> DamagedEvent:
-    """Return the error that says that *event* cannot be read, without any of its words."""
-    why = f"event {event.position}, {event.stream} version {event.version}, is damaged: "
-    return DamagedEvent(event.position, event.stream, event.version, why + type(error).__name__)
-
-
 def _history_event(stored: SealedEvent) -> HistoryEvent:
     try:
         head = _HEAD.decode(stored.state)
     except UNREADABLE as error:
-        raise damaged(stored, error) from error
+        raise DamagedEvent.of(*stored[:3], error) from error
     return HistoryEvent(*stored, head.at, head.lookup)
 
 

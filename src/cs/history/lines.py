@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from cs.domain.codec import event_of, is_erased, shapes
 from cs.eventlog.mapper import SEALED, held_keys
-from cs.eventlog.port import LogUnavailable, NewerEvent
+from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.sealing import (
     SEALED_WITH,
     HeldKeys,
@@ -29,7 +29,7 @@ from cs.eventlog.sealing import (
     people_in,
     with_values,
 )
-from cs.history.history import UNREADABLE, HistoryEvent, damaged
+from cs.history.history import UNREADABLE, HistoryEvent
 from cs.history.identities import Identities
 from cs.history.states import HIDDEN
 from cs.keystore.lost import LostValue
@@ -106,7 +106,7 @@ def _plain(event: HistoryEvent) -> dict[str, Any]:
     try:
         return msgspec.json.decode(event.state, type=dict[str, Any])
     except UNREADABLE as error:
-        raise damaged(event, error) from error
+        raise DamagedEvent.of(*event[:3], error) from error
 
 
 def _shown(
