@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -185,6 +186,12 @@ def test_calls_that_a_proxy_passes_on_need_tls_in_front_and_a_name_that_is_an_op
         with visitor(service, **by_proxy, x_forwarded_proto="https") as client:
             known = client.get("/")
             act = client.post("/pause", data={"csrf": csrf(client)})
+            operator(service, "ada@acme.example", "operator")
+            with client.stream("GET", "/", headers={"Accept": "text/event-stream"}) as stream:
+                lines = stream.iter_lines()
+                offered = [*iter(partial(next, lines), "")]
+                operator(service, "ada@acme.example", "viewer")
+                taken_back = next(lines, "the stream ended")
         by_proxy["x_auth_request_email"] = "stranger@acme.example"
         with visitor(service, **by_proxy, x_forwarded_proto="https") as client:
             unknown = client.get("/")
@@ -202,6 +209,8 @@ def test_calls_that_a_proxy_passes_on_need_tls_in_front_and_a_name_that_is_an_op
     assert "cs operators create" in unknown.text
     assert known.status_code == 200
     assert "ada@acme.example (viewer)" in known.text
+    assert any('action="/console/pause"' in line for line in offered)
+    assert taken_back == "the stream ended"
 
 
 def test_headers_of_a_proxy_that_is_not_trusted_open_nothing(live: Served) -> None:

@@ -94,6 +94,27 @@ async def test_a_search_that_waited_for_long_is_read_at_its_two_ends() -> None:
     assert 0 < looked_through <= 4_100
 
 
+async def test_people_who_are_shown_of_a_running_search_are_not_sent_away_hidden() -> None:
+    keys = MemoryKeyStore()
+    log = MemoryEventLog(keys)
+    admitted, _, began, stream = run_of(1)
+    await log.append([Append(stream, NO_STREAM, [*began])])
+    await log.append([Append("key-long", NO_STREAM, [ISSUED, admitted])])
+    async with (
+        in_memory(tools(), keys=keys, log=log, console=True) as service,
+        service.console() as client,
+    ):
+        path = f"/searches/{admitted.search}"
+        page = await page_with(client, path, "Show people")
+        (csrf,) = set(re.findall(r'name="csrf" value="(\w+)"', page))
+        form = {"csrf": csrf, "why": "asked for by the person"}
+        in_clear = await client.post(path, data=form)
+
+    assert "data-live" in page
+    assert in_clear.status_code == 200
+    assert "data-live" not in in_clear.text
+
+
 async def test_a_name_that_no_brand_has_is_looked_for_in_part_of_them_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

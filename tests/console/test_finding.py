@@ -197,6 +197,6 @@ async def test_what_is_not_ready_yet_is_read_again_with_and_without_javascript(
 
     address = "/console/report?since=2026-01-01&until=2026-02-01"
     assert f'hx-get="{address}" hx-select="#main"' in page
-    assert 'hx-trigger="load delay:2s"' in page
+    assert 'hx-trigger="every 2s"' in page
     assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page
     assert "http-equiv" not in await past.get("/keys")

@@ -358,6 +358,8 @@ def test_the_keyboard_leads_everywhere(
 ) -> None:
     look(browser, f"{service.admin_url}/console/searches", width=1280, dark=False)
 
+    press(browser, "j", "Escape")
+    assert browser.value("document.querySelector('tr.here')") is None
     press(browser, "j", "j")
     second = browser.value("document.querySelector('tr.here a').getAttribute('href')")
     assert second.startswith("/console/searches/")
@@ -503,6 +505,28 @@ def test_a_browser_shows_what_a_live_page_is_sent(browser: Browser, service: Ser
 
     assert browser.errors == []
     assert browser.value("document.querySelectorAll('main').length") == 1
+
+
+def test_a_browser_asks_again_after_an_answer_that_is_no_stream(
+    browser: Browser, service: Served
+) -> None:
+    look(browser, f"{service.admin_url}/console/events", width=1280, dark=False)
+    stale = "document.body.classList.contains('stale')"
+    shown = "document.querySelector('main').innerText"
+    errors = len(browser.errors)
+    refused = {"X-Forwarded-For": "192.0.2.1"}  # 403: from elsewhere, without TLS
+    browser.ask("Network.setExtraHTTPHeaders", headers=refused)
+    browser.value("live()")
+    until = monotonic() + 30
+    while not browser.value(stale):
+        assert monotonic() < until
+    browser.ask("Network.setExtraHTTPHeaders", headers={})
+    key = service.new_key()["id"]
+    while f"key-{key}" not in browser.value(shown):
+        assert monotonic() < until
+
+    assert browser.value(stale) is False
+    del browser.errors[errors:]  # of the answers with 403
 
 
 def test_files_have_their_version_in_their_address_and_are_kept(service: Served) -> None:

@@ -217,13 +217,13 @@ class _Console:
             page = self._pages.use(address)
             if page is None:
                 page = self._pages[address] = Shared[_Live](LIVE_EVERY_S)
-            stream = self._live_page(request, partial(page.get, main))
+            stream = self._live_page(request, session.role, partial(page.get, main))
             return StreamingResponse(stream, media_type="text/event-stream")
 
         return show
 
     async def _live_page(
-        self, request: Request, main: Callable[[], Awaitable[_Live]]
+        self, request: Request, role: OperatorRole, main: Callable[[], Awaitable[_Live]]
     ) -> AsyncIterator[bytes]:
         """Send a page as a server-sent event, again whenever it shows something else."""
         if self._live >= MAX_LIVE:
@@ -231,7 +231,7 @@ class _Console:
         self._live += 1  # here: of a caller that has gone before it begins none is left
         try:
             sent = request.headers.get("last-event-id")
-            while (session := await self._parts.access.session(request)) is not None:
+            while (session := await self._parts.access.session(request)) and session.may(role):
                 position, text, goes_on = await main()
                 if sent != (sent := _mark(text)):
                     lines = self._own(text, session).replace("\n", "\ndata: ")

@@ -192,7 +192,7 @@ def _actions(key_id: str, key: Key) -> Sequence[Action]:
         Input(f"per_{time}", f"Searches a {time}", str(each), required=True)
         for time, each in limits.items()
     ]
-    old = Input("overlap", "The old secret works on", options=[*OVERLAPS])
+    old = Input("overlap", "The old secret stays valid", options=[*OVERLAPS])
     return (
         Action(
             "Grant quota", f"{at}/grant", inputs=[Input("units", "Searches", required=True)]

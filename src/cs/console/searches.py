@@ -149,6 +149,6 @@ def _view(request: Request, shown: SearchAt) -> View:
         command=f"cs searches show {search.search}"
         + ("" if shown.now else f" --at {shown.position}"),
         actions=[why] if shown.is_redacted else [],
-        live=search.outcome is None and shown.now,
+        live=search.outcome is None and shown.now and shown.is_redacted,
         slider=(min(shown.position, last), search.position, last),
     )

@@ -57,9 +57,16 @@ function live() {
   if (document.hidden || !document.querySelector("[data-live]")) return;
   stream = new EventSource(location.href);
   stream.onmessage = (event) => {
+    document.body.classList.remove("stale");
     if (event.lastEventId === mark) return;
     [mark, sent] = [event.lastEventId, event.data];
     show();
+  };
+  // A browser gives up for good at an answer that is no stream, such as 503.
+  stream.onerror = () => {
+    document.body.classList.add("stale");
+    stream.close();
+    setTimeout(live, 3000);
   };
 }
 setInterval(show, 1000);
@@ -70,6 +77,7 @@ function rows() { return [...document.querySelectorAll("main tbody tr")]; }
 
 let afterG = false;
 function onKey(event) {
+  if (event.key === "Escape") document.querySelector("tr.here")?.classList.remove("here");
   if (event.target.closest("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (afterG) {
     afterG = false;
