@@ -15,9 +15,9 @@ from cs.eventlog.port import (
 )
 from cs.eventlog.streams import FoldedState, Streams
 
-#: Positions of the log that are looked through at once, from its end, and most of them for
-#: one page of rows.
-WINDOW, FARTHEST = 2_000, 40_000
+#: Positions of the log that are looked through at once, from its end: few first, as they are
+#: enough where most events are meant; and most of them for one page of rows.
+FIRST, WINDOW, FARTHEST = 125, 2_000, 40_000
 #: Events of one stream that are read for a page: of a longer one the newest.
 NEWEST = 2_000
 
@@ -42,7 +42,7 @@ async def newest(
     """
     head = await log.head()
     end = head if before is None else min(max(before - 1, 0), head)
-    read, window, lowest = where, WINDOW, max(after, end - FARTHEST)
+    read, window, lowest = where, FIRST, max(after, end - FARTHEST)
     if where.streams:
         last = await _last_of(streams, where)
         if last is not None and last.version <= NEWEST:
@@ -57,7 +57,7 @@ async def newest(
         begin = max(lowest, end - window)
         stored = await log.select(read, begin, end)
         found += [e for e in reversed(stored) if where.holds(e.stream, e.topic) and holds(e)]
-        end = begin
+        end, window = begin, min(4 * window, WINDOW)
     if len(found) > most:
         return found[:most], found[most - 1].position
     return found, end + 1 if end > after else None
