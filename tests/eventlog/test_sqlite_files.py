@@ -340,6 +340,10 @@ async def test_a_lock_held_too_long_is_reported_and_the_log_goes_on_when_it_is_l
             )
             why = "another process has held its lock too long (database is locked)"
             assert {str(answer) for answer in answers} == {f"the log could not write: {why}"}
+            checks = (log.check_writes() for _ in range(20))
+            refused = await asyncio.gather(*checks, return_exceptions=True)
+            assert len({*map(id, refused)}) == 1, "one of them holds a connection"
+            assert isinstance(refused[0], LogUnavailable)
             assert said(await log.read("key-a")) == [1]  # reading goes on
             other.execute("COMMIT")
 

@@ -19,7 +19,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -44,6 +44,7 @@ from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.private_files import make_private
+from cs.runtime.shared import Shared
 from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, describe, transaction
 from cs.sqlite.sql import bound, spelled
 
@@ -354,6 +355,8 @@ class SqliteEventLog(TableLog):
         self._recorder = BatchRecorder.at(self._file.uri, lock_timeout_s)
         self._readers = DatabaseThreads("log-reader", 4)
         self._write_failed = False
+        # Those that wait for a lock would use up the connections, readers' too.
+        self._write_tried = Shared[Sequence[int | Exception]](0.0)
 
     async def __aenter__(self) -> Self:
         try:
@@ -395,7 +398,7 @@ class SqliteEventLog(TableLog):
             LogUnavailable: The file cannot be written.
         """
         if self._write_failed:
-            await self._write(())
+            await self._write_tried.get(partial(self._write, ()))
 
     def _write_here(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
         self._file.check()
