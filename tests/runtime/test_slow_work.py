@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cs.runtime.slow_work import WAITING, SlowWork, SlowWorkFailed
+from cs.runtime.slow_work import KEPT, WAITING, SlowWork, SlowWorkFailed
 
 
 class Work:
@@ -72,6 +72,22 @@ async def test_what_took_longer_than_it_is_kept_is_given_out(work: Work) -> None
     await slow.get("report", "march", wait_s=30.0)
 
     assert await slow.get("report", "march", kept_s=1.0) == "report march"
+    assert len(work.begun) == 1
+
+
+async def test_what_is_asked_for_again_and_again_is_not_begun_again_beside_others(
+    work: Work,
+) -> None:
+    async def at_once_but_a_report(*asked: str) -> str:
+        return await work.do(*asked) if asked[0] == "report" else ""
+
+    slow = SlowWork(at_once_but_a_report)
+    for number in range(KEPT + 1):
+        assert await slow.get("report", "march") is None
+        await slow.get("compare", str(number), wait_s=30.0)
+    work.may_end.set()
+
+    assert await slow.get("report", "march", wait_s=30.0) == "report march"
     assert len(work.begun) == 1
 
 

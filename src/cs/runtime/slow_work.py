@@ -48,7 +48,7 @@ class SlowWork:
             Exception: As the work does; the next call begins it again.
         """
         now, asked = asyncio.get_running_loop().time(), (kind, *words)
-        since, task = self._since.get(asked, (0.0, None))
+        since, task = self._since.use(asked) or (0.0, None)
         if task is None or (task.done() and now - since > kept_s):
             if sum(not each.done() for _, each in self._since.values()) >= WAITING:
                 raise SlowWorkFailed("too much is being made now; try again in a minute")
