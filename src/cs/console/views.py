@@ -32,7 +32,7 @@ ROWS = 50
 #: Stands for what is not made yet.
 NOT_READY = Section(
     heading="Not ready yet",
-    about="It is being made, in 5 minutes at most; this page reloads until it is there.",
+    about="It takes 5 minutes at most once its turn comes; this page reloads until then.",
 )
 #: How long something that was read for one page is shown on others: many may look at once.
 #: How recent runs ended takes longer to read, so an older one is shown while it is read again.
