@@ -64,6 +64,9 @@ NONCE = 8
 #: their time without an answer of a stage: with more, work piles up, and what is started now
 #: would end as `timeout`.
 LATE_SHARE, LATE_LEAST = 10, 8
+#: After so many times that time a lookup counts as late no more: its end will not be seen, as
+#: of one whose stream is damaged, and it must not refuse callers for ever.
+LATE_TIMES = 10
 #: Answers of stages after which a lookup waits for the next.
 ANSWERS = (
     *(BrandResolved, ContactsDiscovered, ContactsRanked),
@@ -338,8 +341,11 @@ class RunningLookups:
     @property
     def full(self) -> bool:
         """Whether as many run as may, or too many of them are not taken up in time."""
+        now = self._monotonic()
+        while now - next(iter(self._unanswered.values()), now) > LATE_TIMES * self._late_s:
+            del self._unanswered[next(iter(self._unanswered))]
         late = next(islice(self._unanswered.values(), self._late, None), math.inf)
-        return len(self) >= self._most or self._monotonic() - late > self._late_s
+        return len(self) >= self._most or now - late > self._late_s
 
     def __len__(self) -> int:
         return len(self._running) + len(self._starting)

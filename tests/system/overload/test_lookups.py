@@ -124,6 +124,13 @@ def test_what_waits_for_no_stage_is_not_late(ended: type[AnyEvent]) -> None:
     assert not seen.full_at(120)
 
 
+def test_lookups_whose_end_is_never_seen_do_not_refuse_for_ever() -> None:
+    seen = Seen()
+    seen.see(LookupStarted, 21)
+
+    assert [seen.full_at(600), seen.full_at(601)] == [True, False]
+
+
 def test_a_start_that_was_not_stored_does_not_count() -> None:
     lookups = RunningLookups(1, late_s=60)
     with pytest.raises(LogUnavailable), lookups.starting("one"):
