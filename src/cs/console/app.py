@@ -218,7 +218,8 @@ class _Console:
             if page is None:
                 page = self._pages[address] = Shared[_Live](LIVE_EVERY_S)
             stream = self._live_page(request, session.role, partial(page.get, main))
-            return StreamingResponse(stream, media_type="text/event-stream")
+            unbuffered = {"x-accel-buffering": "no"}  # nginx would hold a stream back
+            return StreamingResponse(stream, 200, unbuffered, "text/event-stream")
 
         return show
 
