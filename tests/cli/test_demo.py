@@ -63,7 +63,7 @@ def test_it_can_be_ended_in_the_middle(tmp_path: Path, number: signal.Signals) -
 
         process.send_signal(number)
 
-        assert process.wait(timeout=5) == 130
+        assert process.wait(timeout=10) == 130
         said += process.stderr.read()
     assert "Traceback" not in said
     assert "sandbox world" in said

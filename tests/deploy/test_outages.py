@@ -234,7 +234,7 @@ def _test_of(
 
 
 def check_by_promtool(
-    folder: Path, tests: Sequence[Mapping[str, object]], *files: Path, every: str = EVERY
+    folder: Path, tests: Sequence[Mapping[str, object]], *files: Path, every: str = "1m"
 ) -> None:
     """Pass if promtool finds *tests* true of the rules in *files*."""
     promtool = shutil.which("promtool")

@@ -138,7 +138,7 @@ async def test_what_is_no_opinion_leaves_the_rules_alone_and_is_reported() -> No
 
 
 async def test_a_silent_model_is_not_waited_for_by_each_search() -> None:
-    async with model(total_s=0.05) as asked:
+    async with model(total_s=1) as asked:
         asked.answer = None
         first = await asked.rank(lookup="brand-a.1")
         second = await asked.rank(lookup="brand-a.2")
