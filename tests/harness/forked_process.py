@@ -129,7 +129,11 @@ def run_command(
         stdout.seek(0)
         done = subprocess.CompletedProcess(["cs", *words], code, stdout.read(), stderr)
     if check:
-        done.check_returncode()
+        try:
+            done.check_returncode()
+        except subprocess.CalledProcessError as error:
+            error.add_note(stderr)
+            raise
     return done
 
 

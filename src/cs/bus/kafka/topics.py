@@ -32,7 +32,9 @@ TOPIC_EXISTS = 36
 #: Between two looks whether a broker knows a new topic.
 POLL_S = 0.05
 #: How long brokers are waited for that have not registered yet.
-BROKERS_S = 3.0
+BROKERS_S = 10.0
+#: How long making all topics may take: brokers that have just started are slow to.
+APPLY_S = 60.0
 
 
 class TopicState(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +71,7 @@ async def apply(
             cluster refuses.
         BusUnavailable: Kafka cannot be reached, or turns us away.
     """
-    async with admin_client(settings) as admin:
+    async with admin_client(settings, APPLY_S) as admin:
         brokers = await _brokers(admin, replication)
         if len(brokers) < replication:
             raise CannotApply(
@@ -197,8 +199,10 @@ def _raise_refused(name: str, code: int, message: str | None) -> None:
 
 
 @asynccontextmanager
-async def admin_client(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
-    """Connect to the cluster to change it.
+async def admin_client(
+    settings: KafkaSettings, within_s: float | None = None
+) -> AsyncIterator[AIOKafkaAdminClient]:
+    """Connect to the cluster to change it, all within *within_s* or ``request_timeout_s``.
 
     Raises:
         BusUnavailable: Kafka cannot be reached, or turns us away.
@@ -207,7 +211,7 @@ async def admin_client(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminCl
     admin = AIOKafkaAdminClient(**client_options(settings))
     where = ", ".join(settings.bootstrap_servers)
     try:
-        async with asyncio.timeout(settings.request_timeout_s):
+        async with asyncio.timeout(within_s or settings.request_timeout_s):
             await admin.start()
             yield admin
     except (TimeoutError, KafkaConnectionError) as error:
