@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 # Of `make test` and `make test-fast`, which wait about as long as they compute: on 2 cores the
-# second takes 43 s with 4 workers, 47 s with 3; the first 12 min with 4.
+# second takes 43 s with 4 workers, 47 s with 3; the first 14 to 20 min with 4.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * len(os.sched_getaffinity(0)))')
 # Of `make faults`, `make faults-cluster` and `make faults-network`.
 KILLS ?= 200

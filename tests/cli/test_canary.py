@@ -11,7 +11,7 @@ import pytest
 from cli.command import Here, ran
 from harness.served import Served, served
 
-#: Of the sandbox: somebody is found there.
+#: Of the sandbox: a person is found there.
 BRAND = "Veltrana"
 
 

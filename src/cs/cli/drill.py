@@ -198,7 +198,7 @@ async def _drop_left(dsns: Iterable[str]) -> None:
     for copy, dsn in found.items():
         made = _COPY.fullmatch(copy)
         if made and time.time() - int(made[1]) > LEFT_S:
-            await _drop(dsn, copy)  # which fails while somebody is connected
+            await _drop(dsn, copy)  # which fails while another client is connected
         else:
             warn(f"drop the database {copy}, a copy of another drill, unless that runs")
 

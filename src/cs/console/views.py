@@ -112,7 +112,7 @@ class Input(msgspec.Struct, frozen=True):
     required: bool = False
 
 
-#: What is stored of whoever sees people in clear.
+#: What is stored about a disclosure: who asked to see people in clear, and why.
 REASON = Input("why", "Reason", required=True)
 
 

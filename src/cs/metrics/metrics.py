@@ -92,7 +92,7 @@ class Metrics:
     )
     canary_succeeded_at: Family[Gauge] = gauge(
         "cs_canary_success_timestamp_seconds",
-        "When a search of the canary last found somebody, before that when the canary began.",
+        "When a search of the canary last found a person; until then, when the canary began.",
     )
     canary_every: Family[Gauge] = gauge(
         "cs_canary_interval_seconds", "Time between two searches of the canary."
